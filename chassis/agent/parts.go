@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"mime"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"sabha.dev/chassis/fault"
+)
+
+// Text makes a text part.
+func Text(s string) *a2apb.Part {
+	return &a2apb.Part{Content: &a2apb.Part_Text{Text: s}, MediaType: "text/plain"}
+}
+
+// Data makes a data part of anything that encoding/json can write.
+func Data(v any) (*a2apb.Part, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("data part: %w", err)
+	}
+	value := &structpb.Value{}
+	if err := value.UnmarshalJSON(raw); err != nil {
+		return nil, fmt.Errorf("data part: %w", err)
+	}
+	return &a2apb.Part{Content: &a2apb.Part_Data{Data: value}, MediaType: "application/json"}, nil
+}
+
+// Message makes an agent's message; its id and task are filled in by the engine.
+// Without parts it is nil.
+func Message(parts ...*a2apb.Part) *a2apb.Message {
+	if len(parts) == 0 {
+		return nil
+	}
+	return &a2apb.Message{Role: a2apb.Role_ROLE_AGENT, Parts: parts}
+}
+
+// TextOf joins the text parts of a message with newlines.
+func TextOf(parts []*a2apb.Part) string {
+	var texts []string
+	for _, p := range parts {
+		if t, ok := p.GetContent().(*a2apb.Part_Text); ok && t.Text != "" {
+			texts = append(texts, t.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// DataOf returns the first data part, or nil.
+func DataOf(parts []*a2apb.Part) *structpb.Value {
+	for _, p := range parts {
+		if d := p.GetData(); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+// Decode reads the first data part of a message into v, strictly: unknown keys
+// and wrong types are a fault on "message.parts" that says so. It reports
+// whether there was a data part.
+func Decode(parts []*a2apb.Part, v any) (bool, error) {
+	for i, p := range parts {
+		d := p.GetData()
+		if d == nil {
+			continue
+		}
+		raw, err := d.MarshalJSON()
+		if err != nil {
+			return true, fault.Invalid(fmt.Sprintf("message.parts[%d].data", i), "the data cannot be read as JSON")
+		}
+		dec := json.NewDecoder(strings.NewReader(string(raw)))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(v); err != nil {
+			return true, fault.Invalid(fmt.Sprintf("message.parts[%d].data", i), "%s", strings.TrimPrefix(err.Error(), "json: "))
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// MediaType is the media type of a part; a part that names none has the one of its content.
+func MediaType(p *a2apb.Part) string {
+	if p.GetMediaType() != "" {
+		if t, _, err := mime.ParseMediaType(p.GetMediaType()); err == nil {
+			return t
+		}
+		return p.GetMediaType()
+	}
+	switch p.GetContent().(type) {
+	case *a2apb.Part_Text:
+		return "text/plain"
+	case *a2apb.Part_Data:
+		return "application/json"
+	}
+	return "application/octet-stream"
+}

@@ -1,0 +1,171 @@
+// Package engine is the A2A server: the eleven operations of the protocol over
+// durable tasks. One engine serves one agent on one replica; replicas share the
+// task store and any of them serves any call.
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"github.com/nats-io/nats.go"
+
+	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/clock"
+	"sabha.dev/chassis/eventlog"
+	"sabha.dev/chassis/taskstore"
+)
+
+// Screener decides whether a message that crosses a trust boundary may be worked on.
+type Screener interface {
+	// Screen gives the verdict on a message. An error means that screening could not
+	// be reached: it never means that the message is allowed.
+	Screen(ctx context.Context, m *a2apb.Message) (Verdict, error)
+}
+
+// Verdict of screening.
+type Verdict struct {
+	Allowed bool
+	// Reason is a sentence for the client when the message is refused.
+	Reason string
+	// PolicyVersion names the rules that decided.
+	PolicyVersion string
+}
+
+// Config of an engine.
+type Config struct {
+	Agent agent.Agent
+	Store *taskstore.Store
+	Log   *eventlog.Log
+	NATS  *nats.Conn
+	Clock clock.Clock
+	// Logger receives what operators need and clients must not see.
+	Logger *slog.Logger
+	// Screener judges what comes in from outside; nil trusts every caller (security itself).
+	Screener Screener
+	// Edges are the callers whose messages cross a trust boundary: "gateway", "bus".
+	Edges []string
+	// Sweep is how often orphaned and due tasks are looked for; 0 means 2 s.
+	Sweep time.Duration
+	// Lease is how long a replica keeps its tasks without renewal; 0 means 10 s.
+	Lease time.Duration
+	// ScreeningBudget is how long a task waits for screening to be reachable; 0 means 30 s.
+	ScreeningBudget time.Duration
+	// AllowRepeatedMessageIDs switches deduplication off. Only the agent for the public
+	// test kit needs it.
+	AllowRepeatedMessageIDs bool
+	// Card is the agent's card with its reachable interfaces.
+	Card *a2apb.AgentCard
+}
+
+// Engine implements A2A for one agent.
+type Engine struct {
+	a2apb.UnimplementedA2AServiceServer
+	Config
+	skills map[string]*agent.Skill
+	hub    *eventlog.Hub
+	// base is the context of runs: it ends when the engine stops.
+	base context.Context
+	halt context.CancelFunc
+	work sync.WaitGroup
+
+	mu       sync.Mutex
+	running  map[string]*run
+	draining bool
+	drain    chan struct{}
+	watches  *nats.Subscription
+}
+
+// New makes an engine. Start it before it serves.
+func New(c Config) (*Engine, error) {
+	if len(c.Agent.Skills) == 0 {
+		return nil, errors.New("engine: an agent needs at least one skill")
+	}
+	if c.Sweep == 0 {
+		c.Sweep = 2 * time.Second
+	}
+	if c.Lease == 0 {
+		c.Lease = 10 * time.Second
+	}
+	if c.ScreeningBudget == 0 {
+		c.ScreeningBudget = 30 * time.Second
+	}
+	e := &Engine{Config: c, skills: map[string]*agent.Skill{}, running: map[string]*run{}, drain: make(chan struct{})}
+	for i := range c.Agent.Skills {
+		s := &c.Agent.Skills[i]
+		if (s.Answer == nil) == (s.Run == nil) {
+			return nil, errors.New("engine: skill " + s.ID + " needs exactly one of Answer and Run")
+		}
+		if s.Anonymous && s.Run != nil {
+			return nil, errors.New("engine: skill " + s.ID + ": anonymous callers cannot own tasks")
+		}
+		e.skills[s.ID] = s
+	}
+	e.hub = eventlog.NewHub(c.Agent.Tenant, c.NATS)
+	c.Store.Listen(e)
+	return e, nil
+}
+
+// Start begins to relay events, to renew the lease and to look for tasks that
+// need a replica.
+func (e *Engine) Start(ctx context.Context) error {
+	e.base, e.halt = context.WithCancel(context.WithoutCancel(ctx))
+	sub, err := e.NATS.Subscribe(wakeSubject(e.Agent.Tenant), e.woken)
+	if err != nil {
+		return err
+	}
+	e.watches = sub
+	relay := &eventlog.Relay{Log: e.Log, Outbox: e.Store, Clock: e.Clock, Logger: e.Logger}
+	for _, loop := range []func(context.Context){relay.Run, e.renew, e.sweep} {
+		e.work.Add(1)
+		go func() {
+			defer e.work.Done()
+			loop(e.base)
+		}()
+	}
+	return nil
+}
+
+// Drain ends open streams with UNAVAILABLE; new calls are still answered.
+func (e *Engine) Drain() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.draining {
+		e.draining = true
+		close(e.drain)
+	}
+}
+
+// Stop interrupts runs, which stay stored for others or for the next start, and
+// waits until they have let go. The store is closed by its owner afterwards.
+func (e *Engine) Stop() {
+	e.Drain()
+	_ = e.watches.Unsubscribe()
+	e.halt()
+	e.work.Wait()
+}
+
+// Committed is told by the store of every commit of this replica.
+func (e *Engine) Committed(s taskstore.Snapshot, events []*a2apb.StreamResponse) {
+	e.hub.Publish(s.TaskID, s.Epoch, s.Version, events)
+	if s.ParentTask != "" && (taskstore.Terminal(s.State) || interrupted(s.State)) {
+		e.wake(s.Caller, s.ParentTask)
+	}
+}
+
+func interrupted(s a2apb.TaskState) bool {
+	return s == a2apb.TaskState_TASK_STATE_INPUT_REQUIRED || s == a2apb.TaskState_TASK_STATE_AUTH_REQUIRED
+}
+
+func wakeSubject(service string) string { return "sabha.wake." + service }
+
+// wake tells the replicas of a service to look at one of its tasks now. It is a
+// hint: whoever misses it finds the task at the next sweep.
+func (e *Engine) wake(service, taskID string) {
+	if err := e.NATS.Publish(wakeSubject(service), []byte(taskID)); err != nil {
+		e.Logger.Debug("wake-up not sent", "service", service, "task_id", taskID, "error", err)
+	}
+}

@@ -1,0 +1,310 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"github.com/google/uuid"
+	"google.golang.org/grpc/metadata"
+
+	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/ext"
+	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/taskstore"
+	"sabha.dev/chassis/trace"
+)
+
+// maxTakeovers is how often a task may be taken over from dead replicas without
+// progress before it is taken for the cause of their deaths.
+const maxTakeovers = 5
+
+// run is one task being executed by this replica.
+type run struct {
+	e      *Engine
+	h      *taskstore.Handle
+	skill  *agent.Skill
+	id     string
+	cancel context.CancelCauseFunc
+	// done is closed when this replica has let go of the task.
+	done chan struct{}
+	// canceling is closed when a cancel was requested.
+	canceling chan struct{}
+	nudged    chan struct{}
+	req       *agent.Request
+	info      taskstore.Info
+	root      string
+	attempt   int
+	deadline  time.Time
+}
+
+var _ agent.Run = (*run)(nil)
+
+// errCanceled is the cause that ends the context of a run whose task was canceled.
+var errCanceled = errors.New("the task was canceled")
+
+// launch runs a task that this replica owns.
+func (e *Engine) launch(h *taskstore.Handle) *run {
+	r := &run{e: e, h: h, done: make(chan struct{}), canceling: make(chan struct{}), nudged: make(chan struct{}, 1)}
+	h.View(func(rec *taskstore.Record) {
+		r.id, r.skill, r.info, r.root = rec.Task.GetId(), e.skills[rec.Skill], rec.Info, rec.RootTask
+		r.attempt, r.deadline = rec.Attempts, rec.Deadline
+		if rec.CancelRequested {
+			close(r.canceling)
+		}
+		r.req = &agent.Request{
+			Message: newestMessage(rec.Task), Skill: rec.Skill, Principal: rec.Info.Principal,
+			Caller: rec.Info.Caller, TraceID: rec.Info.TraceID,
+		}
+	})
+	ctx, cancel := context.WithCancelCause(e.base)
+	r.cancel = cancel
+	e.mu.Lock()
+	e.running[r.id] = r
+	e.mu.Unlock()
+	e.work.Add(1)
+	go func() {
+		defer e.work.Done()
+		r.execute(ctx)
+		cancel(nil)
+		e.mu.Lock()
+		delete(e.running, r.id)
+		e.mu.Unlock()
+		close(r.done)
+	}()
+	return r
+}
+
+func newestMessage(t *a2apb.Task) *a2apb.Message {
+	for i := len(t.GetHistory()) - 1; i >= 0; i-- {
+		if t.GetHistory()[i].GetRole() == a2apb.Role_ROLE_USER {
+			return t.GetHistory()[i]
+		}
+	}
+	return nil
+}
+
+// execute takes the task from where it is stored to its next outcome.
+func (r *run) execute(ctx context.Context) {
+	ctx = trace.With(ctx, trace.Context{TraceID: r.info.TraceID, SpanID: r.info.SpanID, Sampled: true})
+	log := r.e.Logger.With("task_id", r.id, "trace_id", r.info.TraceID)
+	outcome, err := r.step(ctx)
+	switch {
+	case errors.Is(err, taskstore.ErrFenced), errors.Is(err, taskstore.ErrEnded):
+		return
+	case r.e.base.Err() != nil && err != nil:
+		return // the process stops; the task is stored and goes on elsewhere
+	case errors.Is(context.Cause(ctx), errCanceled):
+		return
+	case err != nil:
+		log.Warn("run failed", "skill", r.req.Skill, "error", err)
+		outcome = agent.Failed(agent.Text(explain(err)))
+	}
+	err = r.settle(context.WithoutCancel(ctx), outcome)
+	if errors.Is(err, taskstore.ErrCanceling) {
+		// A cancel was requested while the run was about to end otherwise: a skill
+		// that compensates is asked again, now knowing it.
+		r.closeCanceling()
+		if outcome, err = r.step(ctx); err == nil {
+			err = r.settle(context.WithoutCancel(ctx), outcome)
+		}
+	}
+	if err != nil && !errors.Is(err, taskstore.ErrFenced) && !errors.Is(err, taskstore.ErrEnded) && r.e.base.Err() == nil {
+		log.Error("outcome not stored; the task is taken up again", "error", err)
+	}
+}
+
+// explain is the sentence a client reads about a failed run.
+func explain(err error) string {
+	if f := fault.As(err); f != nil {
+		return f.Message
+	}
+	if f := fault.FromStatus(err); f != nil {
+		return f.Message
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "the task ran longer than its budget"
+	}
+	return "internal error; the operator finds it in the log by trace id"
+}
+
+// step screens the task if that is due and calls the skill.
+func (r *run) step(ctx context.Context) (outcome agent.Outcome, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.e.Logger.Error("a skill panicked", "task_id", r.id, "skill", r.req.Skill, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic in skill %s", r.req.Skill)
+		}
+	}()
+	if r.skill == nil {
+		return agent.Failed(agent.Text("this release of the agent no longer has the skill " + r.req.Skill)), nil
+	}
+	takeovers := 0
+	r.h.View(func(rec *taskstore.Record) { takeovers = rec.Takeovers })
+	if takeovers > maxTakeovers {
+		return agent.Failed(agent.Text(fmt.Sprintf("quarantined: taken over %d times from replicas that died without progress", takeovers))), nil
+	}
+	if refusal, err := r.admit(ctx); err != nil || refusal != nil {
+		if err != nil {
+			return agent.Outcome{}, err
+		}
+		return *refusal, nil
+	}
+	if err := r.begin(); err != nil {
+		return agent.Outcome{}, err
+	}
+	ctx, cancel := context.WithDeadline(ctx, r.deadline)
+	defer cancel()
+	outcome, err = r.skill.Run(ctx, r)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = context.DeadlineExceeded
+	}
+	return outcome, err
+}
+
+// begin tells readers that work has begun.
+func (r *run) begin() error {
+	submitted := false
+	r.h.View(func(rec *taskstore.Record) {
+		submitted = rec.Task.GetStatus().GetState() == a2apb.TaskState_TASK_STATE_SUBMITTED
+	})
+	if !submitted {
+		return nil
+	}
+	return r.Working(nil)
+}
+
+// settle commits an outcome and lets go of the task.
+func (r *run) settle(ctx context.Context, o agent.Outcome) error {
+	if o.State == a2apb.TaskState_TASK_STATE_UNSPECIFIED {
+		o = agent.Failed(agent.Text("the agent gave no outcome"))
+	}
+	return r.h.Commit(ctx, func(rec *taskstore.Record) (taskstore.Change, error) {
+		rec.RunOwner = ""
+		if rec.WakeAt.IsZero() { // else a message came that this run has not seen
+			rec.WakeAt = o.WakeAt
+		}
+		ch := taskstore.Change{Rows: o.Rows}
+		now := r.e.Clock.Now()
+		switch {
+		case taskstore.Terminal(o.State), o.Message != nil, o.State != rec.Task.GetStatus().GetState():
+			ch.Events = []*a2apb.StreamResponse{r.e.status(o.State, o.Message)}
+		}
+		if interrupted(o.State) {
+			rec.Info.Left = max(rec.Deadline.Sub(now), 0)
+		} else if !taskstore.Terminal(o.State) && (rec.WakeAt.IsZero() || rec.WakeAt.After(rec.Deadline)) {
+			rec.WakeAt = rec.Deadline
+		}
+		if o.Retry {
+			rec.Attempts++
+		}
+		select {
+		case <-r.nudged: // something happened that this run has not looked at
+			if !rec.WakeAt.IsZero() {
+				rec.WakeAt = now
+			}
+		default:
+		}
+		return ch, nil
+	})
+}
+
+// status makes a status event; the message gets an id.
+func (e *Engine) status(state a2apb.TaskState, m *a2apb.Message) *a2apb.StreamResponse {
+	if m != nil && m.GetMessageId() == "" {
+		m.MessageId = newID()
+	}
+	return &a2apb.StreamResponse{Payload: &a2apb.StreamResponse_StatusUpdate{StatusUpdate: &a2apb.TaskStatusUpdateEvent{
+		Status: &a2apb.TaskStatus{State: state, Message: m},
+	}}}
+}
+
+// newID gives a UUID that sorts by time, which keeps the index of tasks compact.
+func newID() string {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return uuid.NewString()
+	}
+	return id.String()
+}
+
+// Task is a copy of the stored task.
+func (r *run) Task() *a2apb.Task { return r.h.Record().Task }
+
+// Request is the message that is answered.
+func (r *run) Request() *agent.Request { return r.req }
+
+// Attempt counts failed attempts before this one.
+func (r *run) Attempt() int { return r.attempt }
+
+// Deadline is when the budget ends.
+func (r *run) Deadline() time.Time { return r.deadline }
+
+// Canceling is closed when a cancel was requested.
+func (r *run) Canceling() <-chan struct{} { return r.canceling }
+
+// Nudged receives when something happened that the run may wait for.
+func (r *run) Nudged() <-chan struct{} { return r.nudged }
+
+func (r *run) closeCanceling() {
+	r.e.mu.Lock()
+	defer r.e.mu.Unlock()
+	select {
+	case <-r.canceling:
+	default:
+		close(r.canceling)
+	}
+}
+
+// Working reports progress.
+func (r *run) Working(m *a2apb.Message) error {
+	return r.Note(agent.Change{Events: []*a2apb.StreamResponse{r.e.status(a2apb.TaskState_TASK_STATE_WORKING, m)}})
+}
+
+// Artifact adds or replaces an artifact.
+func (r *run) Artifact(a *a2apb.Artifact) error { return r.artifact(a, false, true) }
+
+// Append adds parts to an artifact.
+func (r *run) Append(a *a2apb.Artifact, last bool) error { return r.artifact(a, true, last) }
+
+func (r *run) artifact(a *a2apb.Artifact, more, last bool) error {
+	if a.GetArtifactId() == "" {
+		a.ArtifactId = newID()
+	}
+	return r.Note(agent.Change{Events: []*a2apb.StreamResponse{{Payload: &a2apb.StreamResponse_ArtifactUpdate{
+		ArtifactUpdate: &a2apb.TaskArtifactUpdateEvent{Artifact: a, Append: more, LastChunk: last},
+	}}}})
+}
+
+// Note puts a change in the order of commits.
+func (r *run) Note(ch agent.Change) error { return r.h.Note(mutation(ch)) }
+
+// Commit makes a change durable.
+func (r *run) Commit(ctx context.Context, ch agent.Change) error {
+	return r.h.Commit(ctx, mutation(ch))
+}
+
+func mutation(ch agent.Change) taskstore.Mutation {
+	return func(rec *taskstore.Record) (taskstore.Change, error) {
+		rec.Takeovers = 0
+		for k, v := range ch.Metadata {
+			if err := rec.SetMetadata(k, v); err != nil {
+				return taskstore.Change{}, err
+			}
+		}
+		return taskstore.Change{Events: ch.Events, Rows: ch.Rows}, nil
+	}
+}
+
+// Outgoing gives the context for calls made for the task.
+func (r *run) Outgoing(ctx context.Context) context.Context {
+	ctx = identity.WithOutgoing(ctx, identity.Call{
+		Principal: r.info.Principal, Grant: r.info.Grant, TaskID: r.id, RootTaskID: r.root,
+	})
+	ctx = trace.With(ctx, trace.Context{TraceID: r.info.TraceID, SpanID: r.info.SpanID, Sampled: true})
+	return metadata.AppendToOutgoingContext(ctx, ext.MetadataVersion, Protocol, deadlineHeader, formatDeadline(r.deadline))
+}

@@ -1,0 +1,241 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/taskstore"
+	"sabha.dev/chassis/trace"
+)
+
+// defaultBudget bounds a run whose skill states none.
+const defaultBudget = 10 * time.Minute
+
+// accepted is what became of a message: an answer, or a task.
+type accepted struct {
+	message *a2apb.Message
+	taskID  string
+	// run is the execution on this replica, if it is here.
+	run *run
+}
+
+// SendMessage takes a message and, unless told to return at once, waits until its
+// task ends or needs the client (specification 3.1.1).
+func (e *Engine) SendMessage(ctx context.Context, req *a2apb.SendMessageRequest) (*a2apb.SendMessageResponse, error) {
+	a, err := e.accept(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if a.message != nil {
+		return &a2apb.SendMessageResponse{Payload: &a2apb.SendMessageResponse_Message{Message: a.message}}, nil
+	}
+	rec, err := e.await(ctx, a, req.GetConfiguration().GetReturnImmediately())
+	if err != nil {
+		return nil, err
+	}
+	t := e.present(rec)
+	if req.GetConfiguration() != nil {
+		trim(t, req.GetConfiguration().HistoryLength)
+	}
+	return &a2apb.SendMessageResponse{Payload: &a2apb.SendMessageResponse_Task{Task: t}}, nil
+}
+
+// SendStreamingMessage takes a message and streams what happens (specification 3.1.2).
+func (e *Engine) SendStreamingMessage(req *a2apb.SendMessageRequest, stream grpc.ServerStreamingServer[a2apb.StreamResponse]) error {
+	ctx := stream.Context()
+	a, err := e.accept(ctx, req)
+	if err != nil {
+		return err
+	}
+	if a.message != nil {
+		return stream.Send(&a2apb.StreamResponse{Payload: &a2apb.StreamResponse_Message{Message: a.message}})
+	}
+	return e.tail(ctx, a.taskID, nil, stream, func(s a2apb.TaskState) bool {
+		return taskstore.Terminal(s) || s == a2apb.TaskState_TASK_STATE_INPUT_REQUIRED
+	})
+}
+
+// accept checks a message and makes of it a direct answer, a new task, or a turn
+// of a task that exists. What it accepts as a task is stored when it returns.
+func (e *Engine) accept(ctx context.Context, req *a2apb.SendMessageRequest) (accepted, error) {
+	call, err := e.call(ctx)
+	if err != nil {
+		return accepted{}, err
+	}
+	m := req.GetMessage()
+	if err := CheckMessage(m); err != nil {
+		return accepted{}, err
+	}
+	if err := checkHistory(historyOf(req)); err != nil {
+		return accepted{}, err
+	}
+	if req.GetConfiguration().GetTaskPushNotificationConfig() != nil {
+		return accepted{}, errNoPush
+	}
+	if e.crosses(call) {
+		stripLabels(m)
+	}
+	if m.GetTaskId() != "" {
+		return e.followUp(ctx, call, req)
+	}
+	skill, err := e.skillFor(req, e.crosses(call))
+	if err != nil {
+		return accepted{}, err
+	}
+	if err := checkModes(skill, m); err != nil {
+		return accepted{}, err
+	}
+	if skill.Answer != nil {
+		answer, err := e.answer(ctx, call, skill, m)
+		return accepted{message: answer}, err
+	}
+	if call.Principal.Anonymous() && e.crosses(call) {
+		return accepted{}, fault.New(fault.Unauthenticated, "skill %s needs a caller who is known; send an API key or a token", skill.ID)
+	}
+	return e.create(ctx, call, skill, m)
+}
+
+// create stores a new task and runs it.
+func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Skill, m *a2apb.Message) (accepted, error) {
+	now := e.Clock.Now()
+	place := trace.Of(ctx)
+	id := newID()
+	digest := taskstore.Digest(m)
+	m.TaskId = id
+	if m.GetContextId() == "" {
+		m.ContextId = newID()
+	}
+	budget := skill.Budget
+	if budget == 0 {
+		budget = defaultBudget
+	}
+	deadline := now.Add(budget)
+	if d := callerDeadline(ctx); !d.IsZero() && d.Before(deadline) {
+		deadline = d
+	}
+	rec := &taskstore.Record{
+		Task: &a2apb.Task{
+			Id: id, ContextId: m.GetContextId(), History: []*a2apb.Message{m},
+			Status: &a2apb.TaskStatus{State: a2apb.TaskState_TASK_STATE_SUBMITTED, Timestamp: timestamppb.New(now)},
+		},
+		Info: taskstore.Info{
+			Principal: call.Principal, Grant: call.Grant, Caller: call.Actor, ParentTask: call.TaskID,
+			TraceID: place.TraceID, SpanID: place.SpanID, Protocol: Protocol, Digest: digest, Budget: budget,
+		},
+		Owner: taskstore.Key(call), Agent: e.Agent.Tenant, Skill: skill.ID, RootTask: call.RootTaskID, Deadline: deadline,
+	}
+	if rec.RootTask == "" {
+		rec.RootTask = id
+	}
+	if e.crosses(call) {
+		rec.Info.Admission = taskstore.Pending
+	}
+	messageID := m.GetMessageId()
+	if e.AllowRepeatedMessageIDs {
+		messageID = ""
+	}
+	h, err := e.Store.Create(ctx, rec, messageID)
+	var known *taskstore.Existing
+	if errors.As(err, &known) {
+		return e.repeated(known, m.GetMessageId())
+	}
+	if err != nil {
+		return accepted{}, err
+	}
+	return accepted{taskID: id, run: e.launch(h)}, nil
+}
+
+// repeated answers a message that was sent before: the same message gives the
+// same task, another one under its id is a conflict.
+func (e *Engine) repeated(known *taskstore.Existing, messageID string) (accepted, error) {
+	if !known.Same {
+		return accepted{}, fault.New(fault.MessageIDConflict,
+			"messageId %q was used for another message; choose a new id, or send the same message to get its task", messageID).With("taskId", known.TaskID)
+	}
+	return accepted{taskID: known.TaskID, run: e.runOf(known.TaskID)}, nil
+}
+
+func (e *Engine) runOf(id string) *run {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.running[id]
+}
+
+// answer gives a direct answer. Its audit row joins the next commit.
+func (e *Engine) answer(ctx context.Context, call identity.Call, skill *agent.Skill, m *a2apb.Message) (*a2apb.Message, error) {
+	if call.Principal.Anonymous() && e.crosses(call) && !skill.Anonymous {
+		return nil, fault.New(fault.Unauthenticated, "skill %s needs a caller who is known; send an API key or a token", skill.ID)
+	}
+	started := e.Clock.Now()
+	place := trace.Of(ctx)
+	hop := taskstore.Hop{
+		RootTaskID: call.RootTaskID, ParentTaskID: call.TaskID, TraceID: place.TraceID, Caller: call.Actor, Principal: call.Principal.Key(),
+		Agent: e.Agent.Tenant, Skill: skill.ID, Protocol: Protocol, StartedAt: started, Outcome: "MESSAGE", RequestDigest: taskstore.Digest(m),
+	}
+	reply, err := e.reply(ctx, call, skill, m, &hop)
+	hop.EndedAt = e.Clock.Now()
+	if err != nil {
+		hop.Outcome, hop.Reason = "ERROR", explain(err)
+	} else {
+		hop.ResponseDigest = taskstore.Digest(reply)
+	}
+	e.Store.Record(hop)
+	return reply, err
+}
+
+func (e *Engine) reply(ctx context.Context, call identity.Call, skill *agent.Skill, m *a2apb.Message, hop *taskstore.Hop) (*a2apb.Message, error) {
+	if e.crosses(call) {
+		verdict, err := e.screenNow(ctx, call, m)
+		if err != nil {
+			if verdict.PolicyVersion != "" {
+				hop.Admission = "refused by policy " + verdict.PolicyVersion
+			}
+			return nil, err
+		}
+		hop.Admission = "allowed by policy " + verdict.PolicyVersion
+	}
+	ctx = identity.WithOutgoing(ctx, call)
+	reply, err := skill.Answer(ctx, &agent.Request{
+		Message: m, Skill: skill.ID, Principal: call.Principal, Caller: call.Actor, TraceID: hop.TraceID,
+	})
+	if err != nil {
+		if fault.As(err) == nil && fault.FromStatus(err) == nil {
+			e.Logger.Error("a direct answer failed", "skill", skill.ID, "trace_id", hop.TraceID, "error", err)
+		}
+		return nil, err
+	}
+	if reply == nil || len(reply.GetParts()) == 0 {
+		return nil, fault.New(fault.InvalidAgentResponse, "the agent gave an empty answer")
+	}
+	reply.Role = a2apb.Role_ROLE_AGENT
+	if reply.GetMessageId() == "" {
+		reply.MessageId = newID()
+	}
+	if reply.GetContextId() == "" {
+		reply.ContextId = m.GetContextId()
+	}
+	return reply, nil
+}
+
+// call gives the verified caller after the checks that every operation shares.
+func (e *Engine) call(ctx context.Context) (identity.Call, error) {
+	if err := CheckVersion(ctx); err != nil {
+		return identity.Call{}, err
+	}
+	if err := e.checkExtensions(ctx); err != nil {
+		return identity.Call{}, err
+	}
+	c, ok := identity.CallOf(ctx)
+	if !ok {
+		return identity.Call{}, fault.New(fault.Unauthenticated, "the call carries no identity")
+	}
+	return c, nil
+}

@@ -1,0 +1,108 @@
+// Package eventlog carries committed events from a service's outbox to
+// JetStream and from there, and from this process, to readers.
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"google.golang.org/protobuf/proto"
+
+	eventv1 "sabha.dev/gen/sabha/event/v1"
+)
+
+// Stream is the JetStream stream that holds the events of every service.
+const Stream = "SABHA_EVENTS"
+
+// Retention of the stream: what is older or beyond is gone, and a reader that
+// asks for it is told of the gap.
+type Retention struct {
+	// MaxAge of an event; 0 means 24 h.
+	MaxAge time.Duration
+	// MaxBytes of the stream; 0 means 512 MiB.
+	MaxBytes int64
+	// Replicas of the stream in a NATS cluster; 0 means 1.
+	Replicas int
+}
+
+// Log is the event log.
+type Log struct {
+	nc *nats.Conn
+	js jetstream.JetStream
+}
+
+// Open connects the log to its stream and makes the stream when it is missing.
+func Open(ctx context.Context, nc *nats.Conn, r Retention) (*Log, error) {
+	js, err := jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(4096))
+	if err != nil {
+		return nil, fmt.Errorf("event log: %w", err)
+	}
+	if r.MaxAge == 0 {
+		r.MaxAge = 24 * time.Hour
+	}
+	if r.MaxBytes == 0 {
+		r.MaxBytes = 512 << 20
+	}
+	_, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: Stream, Subjects: []string{"sabha.events.>"}, Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy,
+		Discard: jetstream.DiscardOld, MaxAge: r.MaxAge, MaxBytes: r.MaxBytes, Replicas: max(r.Replicas, 1), AllowDirect: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("event log: %w", err)
+	}
+	return &Log{nc: nc, js: js}, nil
+}
+
+func subject(service, taskID string) string { return "sabha.events." + service + "." + taskID }
+
+// publish sends a bundle and returns the future of its acknowledgement.
+func (l *Log) publish(b *eventv1.Bundle) (jetstream.PubAckFuture, error) {
+	raw, err := proto.Marshal(b)
+	if err != nil {
+		return nil, err
+	}
+	return l.js.PublishMsgAsync(&nats.Msg{Subject: subject(b.GetService(), b.GetTaskId()), Data: raw})
+}
+
+// Replay reads the events of a task after a version, as far as the log holds
+// them: consecutive versions from after+1. It returns none when the next one is
+// gone from the log or not there yet.
+func (l *Log) Replay(ctx context.Context, service, taskID string, epoch, after int64) ([]Update, error) {
+	stream, err := l.js.Stream(ctx, Stream)
+	if err != nil {
+		return nil, fmt.Errorf("event log: %w", err)
+	}
+	var updates []Update
+	next := uint64(1)
+	for {
+		msg, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(subject(service, taskID)))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return updates, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("event log: %w", err)
+		}
+		next = msg.Sequence + 1
+		bundle := &eventv1.Bundle{}
+		if err := proto.Unmarshal(msg.Data, bundle); err != nil {
+			return nil, fmt.Errorf("event log: %w", err)
+		}
+		if bundle.GetEpoch() != epoch {
+			continue
+		}
+		for _, u := range decode(bundle) {
+			if u.Version <= after {
+				continue
+			}
+			if u.Version != after+1 {
+				return updates, nil
+			}
+			updates = append(updates, u)
+			after = u.Version
+		}
+	}
+}

@@ -1,0 +1,44 @@
+// Package ext names the A2A extensions of the platform: the keys under which
+// our facts travel in the metadata of messages, tasks and events
+// (specification 4.6), and the gRPC metadata that carries A2A's service
+// parameters.
+package ext
+
+// Extension URIs. Each is a key in a metadata object and is declared on the
+// agent card where the agent honours it. A client that does not know an
+// extension may ignore it.
+const (
+	// Cursor is a position in a task's events: the string "epoch.version",
+	// both decimal. It is in the metadata of StatusUpdate and ArtifactUpdate
+	// events and of a Task, and names the last change that they contain. A
+	// subscription that gives it back continues after it.
+	Cursor = "urn:sabha:ext:cursor:v1"
+	// Skill in a message's metadata is the id (a string) of the skill that is
+	// asked for. Without it the agent chooses.
+	Skill = "urn:sabha:ext:skill:v1"
+	// Playbook in a message's metadata is the name (a string) of the playbook
+	// to run. Without it the planner matches one.
+	Playbook = "urn:sabha:ext:playbook:v1"
+	// Step in a message's or an artifact's metadata is the name (a string) of
+	// the plan step that it belongs to.
+	Step = "urn:sabha:ext:step:v1"
+	// Plan in a task's or an event's metadata is an object that describes the
+	// plan behind the task and the state of its steps.
+	Plan = "urn:sabha:ext:plan:v1"
+	// Labels in a part's metadata is an object with the part's integrity and
+	// confidentiality. Only services of the platform set it; it is stripped
+	// from what comes in from outside.
+	Labels = "urn:sabha:ext:labels:v1"
+)
+
+// Keys of gRPC metadata.
+const (
+	// MetadataVersion is the A2A protocol version the client speaks, as
+	// Major.Minor; absent or empty means 0.3 (specification 3.6).
+	MetadataVersion = "a2a-version"
+	// MetadataExtensions lists the extension URIs the client asks for,
+	// separated by commas; in response headers, those that were activated.
+	MetadataExtensions = "a2a-extensions"
+	// MetadataCursor on SubscribeToTask is the Cursor to continue after.
+	MetadataCursor = "a2a-cursor"
+)

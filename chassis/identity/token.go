@@ -1,0 +1,204 @@
+package identity
+
+import (
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"sabha.dev/chassis/clock"
+)
+
+// lifetime of a token between services. Verifiers allow leeway for clocks that differ.
+const (
+	lifetime = 5 * time.Minute
+	leeway   = 30 * time.Second
+)
+
+// Gateway is the service whose grants are believed: it authenticated the principal.
+const Gateway = "gateway"
+
+// ErrToken is the error of every token that does not verify. What is wrong with
+// it is in the chain, for the log.
+var ErrToken = errors.New("the service token does not verify")
+
+// grantClaims is what the gateway signs: this principal asked.
+type grantClaims struct {
+	jwt.Claims
+	Organisation string   `json:"org,omitempty"`
+	Scopes       []string `json:"scopes,omitempty"`
+}
+
+type tokenClaims struct {
+	jwt.Claims
+	Grant string `json:"grant,omitempty"`
+	Task  string `json:"task,omitempty"`
+	Root  string `json:"root,omitempty"`
+}
+
+// Signer signs for one service.
+type Signer struct {
+	service string
+	clock   clock.Clock
+	signer  jose.Signer
+	mu      sync.Mutex
+	recent  map[recentKey]signed
+}
+
+type recentKey struct{ audience, grant, task, root string }
+
+type signed struct {
+	token string
+	until time.Time
+}
+
+// NewSigner makes the signer of a service.
+func NewSigner(service string, key ed25519.PrivateKey, c clock.Clock) (*Signer, error) {
+	s, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: key}, (&jose.SignerOptions{}).WithType("JWT"))
+	if err != nil {
+		return nil, fmt.Errorf("signer of %s: %w", service, err)
+	}
+	return &Signer{service: service, clock: c, signer: s, recent: map[recentKey]signed{}}, nil
+}
+
+// Grant signs that a principal asked. Only the gateway's grants are believed. A
+// grant has no end: it is stored with the task, and every token that carries it has one.
+func (s *Signer) Grant(p Principal) (string, error) {
+	return jwt.Signed(s.signer).Claims(grantClaims{
+		Claims:       jwt.Claims{Issuer: s.service, Subject: p.Subject, IssuedAt: jwt.NewNumericDate(s.clock.Now())},
+		Organisation: p.Organisation, Scopes: p.Scopes,
+	}).Serialize()
+}
+
+// Token gives a token for calls to a service. Tokens are reused for half their lifetime.
+func (s *Signer) Token(audience string, c Call) (string, error) {
+	now := s.clock.Now()
+	key := recentKey{audience, c.Grant, c.TaskID, c.RootTaskID}
+	s.mu.Lock()
+	recent, ok := s.recent[key]
+	s.mu.Unlock()
+	if ok && now.Before(recent.until) {
+		return recent.token, nil
+	}
+	token, err := jwt.Signed(s.signer).Claims(tokenClaims{
+		Claims: jwt.Claims{
+			Issuer: s.service, Audience: jwt.Audience{audience},
+			IssuedAt: jwt.NewNumericDate(now), Expiry: jwt.NewNumericDate(now.Add(lifetime)),
+		},
+		Grant: c.Grant, Task: c.TaskID, Root: c.RootTaskID,
+	}).Serialize()
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	if len(s.recent) >= cacheSize {
+		clear(s.recent)
+	}
+	s.recent[key] = signed{token, now.Add(lifetime / 2)}
+	s.mu.Unlock()
+	return token, nil
+}
+
+// cacheSize bounds the caches of tokens; a full one starts afresh.
+const cacheSize = 8192
+
+// Verifier verifies tokens addressed to one service.
+type Verifier struct {
+	service string
+	clock   clock.Clock
+	keys    Keyring
+	mu      sync.RWMutex
+	tokens  map[string]verified
+	grants  map[string]Principal
+}
+
+type verified struct {
+	call  Call
+	until time.Time
+}
+
+// NewVerifier makes the verifier of a service over the public keys it trusts.
+func NewVerifier(service string, keys Keyring, c clock.Clock) *Verifier {
+	return &Verifier{service: service, clock: c, keys: keys, tokens: map[string]verified{}, grants: map[string]Principal{}}
+}
+
+// Verify checks a token's signature, audience and times, and the grant it
+// carries. Verified tokens are remembered until they expire. The error is ErrToken.
+func (v *Verifier) Verify(token string) (Call, error) {
+	now := v.clock.Now()
+	v.mu.RLock()
+	known, ok := v.tokens[token]
+	v.mu.RUnlock()
+	if ok && now.Before(known.until) {
+		return known.call, nil
+	}
+	var claims tokenClaims
+	if err := v.keys.open(token, &claims, func() string { return claims.Issuer }); err != nil {
+		return Call{}, fmt.Errorf("%w: %w", ErrToken, err)
+	}
+	if claims.Expiry == nil {
+		return Call{}, fmt.Errorf("%w: it has no expiry", ErrToken)
+	}
+	if err := claims.ValidateWithLeeway(jwt.Expected{AnyAudience: jwt.Audience{v.service}, Time: now}, leeway); err != nil {
+		return Call{}, fmt.Errorf("%w: %w", ErrToken, err)
+	}
+	call := Call{Actor: claims.Issuer, Grant: claims.Grant, TaskID: claims.Task, RootTaskID: claims.Root}
+	if claims.Grant != "" {
+		p, err := v.grant(claims.Grant)
+		if err != nil {
+			return Call{}, fmt.Errorf("%w: grant: %w", ErrToken, err)
+		}
+		call.Principal = p
+	}
+	v.mu.Lock()
+	if len(v.tokens) >= cacheSize {
+		clear(v.tokens)
+	}
+	v.tokens[token] = verified{call, claims.Expiry.Time()}
+	v.mu.Unlock()
+	return call, nil
+}
+
+func (v *Verifier) grant(token string) (Principal, error) {
+	v.mu.RLock()
+	p, ok := v.grants[token]
+	v.mu.RUnlock()
+	if ok {
+		return p, nil
+	}
+	var claims grantClaims
+	if err := v.keys.open(token, &claims, func() string { return Gateway }); err != nil {
+		return Principal{}, err
+	}
+	p = Principal{Subject: claims.Subject, Organisation: claims.Organisation, Scopes: claims.Scopes}
+	v.mu.Lock()
+	if len(v.grants) >= cacheSize {
+		clear(v.grants)
+	}
+	v.grants[token] = p
+	v.mu.Unlock()
+	return p, nil
+}
+
+// open reads a token's claims and checks them against the key of the issuer that
+// issuer names once they are read.
+func (k Keyring) open(token string, claims any, issuer func() string) error {
+	parsed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.EdDSA})
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(parsed.UnsafePayloadWithoutVerification(), claims); err != nil {
+		return err
+	}
+	key, ok := k[issuer()]
+	if !ok {
+		return fmt.Errorf("no key of service %q", issuer())
+	}
+	_, err = parsed.Verify(key)
+	return err
+}

@@ -1,0 +1,130 @@
+package service
+
+import (
+	"context"
+	"time"
+	"unicode/utf8"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/taskstore"
+	adminv1 "sabha.dev/gen/sabha/admin/v1"
+)
+
+// admin serves what operators and auditors may see of a persona.
+type admin struct {
+	adminv1.UnimplementedAdminServiceServer
+	store *taskstore.Store
+	agent string
+	card  *a2apb.AgentCard
+}
+
+// ListTasks lists tasks of every caller, newest status first.
+func (a *admin) ListTasks(ctx context.Context, req *adminv1.ListTasksRequest) (*adminv1.ListTasksResponse, error) {
+	size := int(req.GetPageSize())
+	if size == 0 {
+		size = 50
+	}
+	if size < 1 || size > 100 {
+		return nil, fault.Invalid("page_size", "must be from 1 to 100")
+	}
+	f := taskstore.Filter{Limit: size + 1}
+	for _, name := range req.GetStates() {
+		st, ok := a2apb.TaskState_value[name]
+		if !ok {
+			return nil, fault.Invalid("states", "%q is not a task state", name)
+		}
+		f.States = append(f.States, a2apb.TaskState(st))
+	}
+	if req.GetPageToken() != "" {
+		rec, err := a.store.Get(ctx, req.GetPageToken())
+		if err != nil {
+			return nil, fault.Invalid("page_token", "is not a token of this list; begin without one")
+		}
+		f.Before, f.BeforeID = rec.Task.GetStatus().GetTimestamp().AsTime(), rec.Task.GetId()
+	}
+	list, _, err := a.store.List(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := a.store.Counts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	res := &adminv1.ListTasksResponse{Counts: map[string]int64{}}
+	for st, n := range counts {
+		res.Counts[st.String()] = n
+	}
+	if len(list) > size {
+		list = list[:size]
+		res.NextPageToken = list[size-1].Task.GetId()
+	}
+	for _, r := range list {
+		res.Tasks = append(res.Tasks, summary(r))
+	}
+	return res, nil
+}
+
+func summary(r *taskstore.Record) *adminv1.TaskSummary {
+	s := &adminv1.TaskSummary{
+		Id: r.Task.GetId(), ContextId: r.Task.GetContextId(), Agent: r.Agent, Skill: r.Skill, State: r.Task.GetStatus().GetState().String(),
+		Note: agent.TextOf(r.Task.GetStatus().GetMessage().GetParts()), Principal: r.Info.Principal.Key(), Caller: r.Info.Caller,
+		CreatedAt: timestamppb.New(r.CreatedAt), StatusAt: r.Task.GetStatus().GetTimestamp(), Version: r.Version, Owner: r.RunOwner,
+		TraceId: r.Info.TraceID, ParentTaskId: r.Info.ParentTask, RootTaskId: r.RootTask,
+	}
+	if h := r.Task.GetHistory(); len(h) > 0 {
+		s.Request = shorten(agent.TextOf(h[0].GetParts()))
+	}
+	return s
+}
+
+// shortened is how much of a request a list shows, bytes.
+const shortened = 200
+
+func shorten(s string) string {
+	if len(s) <= shortened {
+		return s
+	}
+	cut := shortened
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}
+
+// ListHops returns the audit rows of one request in this service.
+func (a *admin) ListHops(ctx context.Context, req *adminv1.ListHopsRequest) (*adminv1.ListHopsResponse, error) {
+	if req.GetTaskId() == "" && req.GetTraceId() == "" {
+		return nil, fault.Invalid("task_id", "is missing; name a task or a trace")
+	}
+	hops, err := a.store.Hops(ctx, req.GetTaskId(), req.GetTraceId())
+	if err != nil {
+		return nil, err
+	}
+	res := &adminv1.ListHopsResponse{}
+	for _, h := range hops {
+		hop := &adminv1.Hop{
+			TaskId: h.TaskID, RootTaskId: h.RootTaskID, ParentTaskId: h.ParentTaskID, TraceId: h.TraceID, Caller: h.Caller, Principal: h.Principal,
+			Agent: h.Agent, AgentVersion: h.AgentVersion, Skill: h.Skill, ProtocolVersion: h.Protocol, StartedAt: timestamppb.New(h.StartedAt),
+			Outcome: h.Outcome, Reason: h.Reason, RequestDigest: h.RequestDigest, ResponseDigest: h.ResponseDigest, Admission: h.Admission,
+		}
+		if h.EndedAt.After(time.Time{}) {
+			hop.EndedAt = timestamppb.New(h.EndedAt)
+		}
+		res.Hops = append(res.Hops, hop)
+	}
+	return res, nil
+}
+
+// GetCard returns the persona's card for publication.
+func (a *admin) GetCard(context.Context, *adminv1.GetCardRequest) (*adminv1.GetCardResponse, error) {
+	raw, err := proto.Marshal(a.card)
+	if err != nil {
+		return nil, err
+	}
+	return &adminv1.GetCardResponse{Card: raw}, nil
+}

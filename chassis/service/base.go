@@ -1,0 +1,68 @@
+package service
+
+import (
+	"fmt"
+
+	"google.golang.org/grpc"
+
+	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/sqldb"
+	"sabha.dev/chassis/trace"
+)
+
+// Base is what a service stands on while it is built and while it runs.
+type Base struct {
+	Env
+	Name   string
+	Config Config
+	// DB is the service's database, migrated. nil when it has none.
+	DB       *sqldb.DB
+	Signer   *identity.Signer
+	Verifier *identity.Verifier
+
+	conns map[string]*grpc.ClientConn
+}
+
+// Peer is the connection to another service. Every call on it carries a token of
+// this service and the trace. The base closes it.
+func (b *Base) Peer(service string) (*grpc.ClientConn, error) {
+	if c, ok := b.conns[service]; ok {
+		return c, nil
+	}
+	target, opts, err := b.Network.Dial(service, b.Config.Peers[service])
+	if err != nil {
+		return nil, err
+	}
+	opts = append(opts, b.Signer.Dial(service)...)
+	opts = append(opts, trace.Dial()...)
+	opts = append(opts, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)))
+	c, err := grpc.NewClient(target, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("connection to %s: %w", service, err)
+	}
+	b.conns[service] = c
+	return c, nil
+}
+
+// maxMessage bounds a gRPC message, bytes: a task with its artifacts.
+const maxMessage = 16 << 20
+
+func newBase(name string, c Config, e Env) (*Base, error) {
+	signer, err := identity.NewSigner(name, e.Key, e.Clock)
+	if err != nil {
+		return nil, err
+	}
+	return &Base{
+		Env: e, Name: name, Config: c, Signer: signer, Verifier: identity.NewVerifier(name, e.Keys, e.Clock),
+		conns: map[string]*grpc.ClientConn{},
+	}, nil
+}
+
+func (b *Base) close() {
+	for _, c := range b.conns {
+		_ = c.Close()
+	}
+	if b.DB != nil {
+		_ = b.DB.Close()
+	}
+}

@@ -1,0 +1,44 @@
+package service
+
+import (
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/protobuf/proto"
+
+	"sabha.dev/chassis/ext"
+)
+
+// extensions that every agent of the platform honours.
+var extensions = []*a2apb.AgentExtension{
+	{Uri: ext.Skill, Description: "Message metadata: the id of the skill that is asked for."},
+	{Uri: ext.Cursor, Description: "Task and event metadata: the place epoch.version of a change. Sent back as Last-Event-ID or gRPC metadata a2a-cursor on subscribe, the stream continues after it; a gap is marked on the snapshot that mends it."},
+}
+
+// Card is the public card of a persona, without what its publisher adds:
+// interfaces and security.
+func Card(p *Persona) *a2apb.AgentCard {
+	a := p.Agent
+	card := &a2apb.AgentCard{
+		Name: a.Name, Description: a.Description, Version: a.Version,
+		Provider: &a2apb.AgentProvider{Organization: "Sabha", Url: "https://sabha.dev"},
+		Capabilities: &a2apb.AgentCapabilities{
+			Streaming: proto.Bool(true), PushNotifications: proto.Bool(false),
+			ExtendedAgentCard: proto.Bool(p.ExtendedCard || a.Extended != nil),
+			Extensions:        append(append([]*a2apb.AgentExtension(nil), extensions...), a.Extensions...),
+		},
+		DefaultInputModes: []string{"text/plain", "application/json"}, DefaultOutputModes: []string{"text/plain", "application/json"},
+	}
+	for _, s := range a.Skills {
+		if s.Internal {
+			continue
+		}
+		skill := &a2apb.AgentSkill{
+			Id: s.ID, Name: s.Name, Description: s.Description, Tags: s.Tags, Examples: s.Examples, InputModes: s.InputModes, OutputModes: s.OutputModes,
+		}
+		if s.Anonymous {
+			// An empty requirement: no credentials are needed (specification 4.4.7).
+			skill.SecurityRequirements = []*a2apb.SecurityRequirement{{}}
+		}
+		card.Skills = append(card.Skills, skill)
+	}
+	return card
+}

@@ -1,0 +1,58 @@
+// Package service turns a persona into a running process: configuration,
+// database, event log, identity, the A2A engine and its ports.
+package service
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Config is what every service is told.
+type Config struct {
+	// GRPC is the address that serves A2A to the platform's other services, for example ":9100".
+	GRPC string `yaml:"grpc"`
+	// HTTP is the address of health, metrics and the service's own HTTP endpoints; empty for none.
+	HTTP string `yaml:"http"`
+	// Database as package sqldb reads it.
+	Database string `yaml:"database"`
+	// NATS servers, comma-separated URLs.
+	NATS string `yaml:"nats"`
+	// Keys is the folder with <service>.key of this service and <service>.pub of all.
+	Keys string `yaml:"keys"`
+	// Peers are the gRPC addresses of other services by name.
+	Peers map[string]string `yaml:"peers"`
+}
+
+// Load reads a YAML file strictly: unknown keys are refused with their line.
+func Load(file string, into any) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	dec := yaml.NewDecoder(f)
+	dec.KnownFields(true)
+	if err := dec.Decode(into); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+// Check says what is missing for a process of its own.
+func (c Config) Check() error {
+	var errs []error
+	for _, f := range []struct{ name, value, help string }{
+		{"grpc", c.GRPC, "the address to serve, for example :9100"},
+		{"database", c.Database, "sqlite:PATH or postgres://…"},
+		{"nats", c.NATS, "for example nats://127.0.0.1:4222"},
+		{"keys", c.Keys, "the folder that sabha keys has made"},
+	} {
+		if f.value == "" {
+			errs = append(errs, fmt.Errorf("%s is missing: %s", f.name, f.help))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,57 @@
+package service
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/trace"
+)
+
+// mapUnary turns the errors of handlers into statuses for clients, and panics into
+// internal errors. What stays inside goes to the log with the trace id.
+func mapUnary(log *slog.Logger) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (res any, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				res, err = nil, panicked(ctx, log, info.FullMethod, p)
+			}
+		}()
+		res, err = next(ctx, req)
+		return res, mapped(ctx, log, info.FullMethod, err)
+	}
+}
+
+func mapStream(log *slog.Logger) grpc.StreamServerInterceptor {
+	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = panicked(ss.Context(), log, info.FullMethod, p)
+			}
+		}()
+		return mapped(ss.Context(), log, info.FullMethod, next(srv, ss))
+	}
+}
+
+func mapped(ctx context.Context, log *slog.Logger, method string, err error) error {
+	if err == nil {
+		return nil
+	}
+	s := fault.Status(err)
+	if s.Code() == codes.Internal && fault.As(err) == nil {
+		if _, passed := status.FromError(err); !passed {
+			log.Error("call failed", "method", method, "trace_id", trace.Of(ctx).TraceID, "error", err)
+		}
+	}
+	return s.Err()
+}
+
+func panicked(ctx context.Context, log *slog.Logger, method string, p any) error {
+	log.Error("a handler panicked", "method", method, "trace_id", trace.Of(ctx).TraceID, "panic", p, "stack", string(debug.Stack()))
+	return status.Error(codes.Internal, "internal error; the operator finds it in the log by trace id")
+}

@@ -1,0 +1,256 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+
+	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/engine"
+	"sabha.dev/chassis/eventlog"
+	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/sqldb"
+	"sabha.dev/chassis/taskstore"
+	"sabha.dev/chassis/trace"
+	adminv1 "sabha.dev/gen/sabha/admin/v1"
+)
+
+// Definition is a persona as its package hands it over: what it is called, its
+// configuration and how it is built.
+type Definition struct {
+	Name   string
+	Config Config
+	// Migrations of the service's own tables (goose SQL files at the root), or nil.
+	Migrations fs.FS
+	// Build makes the persona over an open base.
+	Build func(context.Context, *Base) (*Persona, error)
+}
+
+// Persona is a built service.
+type Persona struct {
+	Agent agent.Agent
+	// HTTP holds further paths of the service's HTTP port, for example "/mcp".
+	HTTP map[string]http.Handler
+	// Screener judges what comes from outside; nil for security itself.
+	Screener engine.Screener
+	// Engine, when set, is told the engine before it serves.
+	Engine func(*engine.Engine)
+	// AllowRepeatedMessageIDs as in engine.Config.
+	AllowRepeatedMessageIDs bool
+	// ExtendedCard declares an extended card even without Agent.Extended.
+	ExtendedCard bool
+	// Close releases what Build opened.
+	Close func() error
+}
+
+// Running is a started service.
+type Running struct {
+	base     *Base
+	persona  *Persona
+	engine   *engine.Engine
+	store    *taskstore.Store
+	grpc     *grpc.Server
+	http     *http.Server
+	failed   chan error
+	closeEnv func()
+}
+
+// Migrate opens the database of a service and brings it up to date.
+func Migrate(ctx context.Context, d Definition) error {
+	db, err := openDB(ctx, d)
+	if err != nil {
+		return err
+	}
+	return db.Close()
+}
+
+func openDB(ctx context.Context, d Definition) (*sqldb.DB, error) {
+	db, err := sqldb.Open(ctx, d.Config.Database)
+	if err != nil {
+		return nil, err
+	}
+	err = taskstore.Migrate(ctx, db)
+	if err == nil && d.Migrations != nil {
+		err = sqldb.Migrate(ctx, db, d.Name, d.Migrations)
+	}
+	if err != nil {
+		_ = db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// Start starts a service and returns when it serves.
+func Start(ctx context.Context, d Definition, env Env) (_ *Running, err error) {
+	r := &Running{failed: make(chan error, 2)}
+	defer func() {
+		if err != nil {
+			_ = r.Stop(ctx)
+			err = fmt.Errorf("%s: %w", d.Name, err)
+		}
+	}()
+	env.Log = env.Log.With("service", d.Name)
+	if r.closeEnv, err = env.connect(d.Name, d.Config); err != nil {
+		return nil, err
+	}
+	if r.base, err = newBase(d.Name, d.Config, env); err != nil {
+		return nil, err
+	}
+	if r.base.DB, err = openDB(ctx, d); err != nil {
+		return nil, err
+	}
+	if r.persona, err = d.Build(ctx, r.base); err != nil {
+		return nil, err
+	}
+	log, err := eventlog.Open(ctx, env.NATS, eventlog.Retention{})
+	if err != nil {
+		return nil, err
+	}
+	r.store, err = taskstore.Open(ctx, r.base.DB, taskstore.Options{
+		Replica: d.Name + "-" + uuid.NewString(), AgentVersion: r.persona.Agent.Version, Clock: env.Clock, Log: env.Log, Exclusive: env.Exclusive,
+	})
+	if err != nil {
+		return nil, err
+	}
+	card := Card(r.persona)
+	r.engine, err = engine.New(engine.Config{
+		Agent: r.persona.Agent, Store: r.store, Log: log, NATS: env.NATS, Clock: env.Clock, Logger: env.Log,
+		Screener: r.persona.Screener, Edges: []string{identity.Gateway, Bus}, Card: card,
+		AllowRepeatedMessageIDs: r.persona.AllowRepeatedMessageIDs,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if r.persona.Engine != nil {
+		r.persona.Engine(r.engine)
+	}
+	if err := r.engine.Start(ctx); err != nil {
+		return nil, err
+	}
+	listener, err := env.Network.Listen(d.Name, d.Config.GRPC)
+	if err != nil {
+		return nil, err
+	}
+	r.grpc = NewGRPC(r.base, personaPolicy())
+	a2apb.RegisterA2AServiceServer(r.grpc, r.engine)
+	adminv1.RegisterAdminServiceServer(r.grpc, &admin{store: r.store, agent: d.Name, card: card})
+	grpc_health_v1.RegisterHealthServer(r.grpc, health.NewServer())
+	go func() { r.failed <- r.grpc.Serve(listener) }()
+	return r, r.serveHTTP(d)
+}
+
+// Bus is the actor of what comes in through the message bus.
+const Bus = "bus"
+
+func personaPolicy() identity.Policy {
+	p := identity.Policy{}
+	for _, m := range a2apb.A2AService_ServiceDesc.Methods {
+		p["/"+a2apb.A2AService_ServiceDesc.ServiceName+"/"+m.MethodName] = identity.Rule{}
+	}
+	for _, s := range a2apb.A2AService_ServiceDesc.Streams {
+		p["/"+a2apb.A2AService_ServiceDesc.ServiceName+"/"+s.StreamName] = identity.Rule{}
+	}
+	for _, m := range []string{adminv1.AdminService_ListTasks_FullMethodName, adminv1.AdminService_ListHops_FullMethodName, adminv1.AdminService_GetCard_FullMethodName} {
+		p[m] = identity.Rule{Actors: []string{identity.Gateway, "console"}}
+	}
+	p[grpc_health_v1.Health_Check_FullMethodName] = identity.Rule{Open: true}
+	return p
+}
+
+// NewGRPC makes the gRPC server of a service: calls are traced, guarded by the
+// policy, and their errors mapped in one place.
+func NewGRPC(b *Base, policy identity.Policy) *grpc.Server {
+	guard := &identity.Guard{Verifier: b.Verifier, Policy: policy, Log: b.Log}
+	return grpc.NewServer(
+		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: 30 * time.Minute, MaxConnectionAgeGrace: time.Minute, Time: time.Minute}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+		grpc.ChainUnaryInterceptor(trace.Unary, mapUnary(b.Log), guard.Unary),
+		grpc.ChainStreamInterceptor(trace.Stream, mapStream(b.Log), guard.Stream),
+	)
+}
+
+func (r *Running) serveHTTP(d Definition) error {
+	if d.Config.HTTP == "" {
+		return nil
+	}
+	listener, err := net.Listen("tcp", d.Config.HTTP)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s: %w; choose another address or stop what uses it", d.Config.HTTP, err)
+	}
+	r.http = &http.Server{Handler: Handler(r.base, r.persona.HTTP), ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		if err := r.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			r.failed <- err
+		}
+	}()
+	return nil
+}
+
+// Handler serves health and metrics beside a service's own paths.
+func Handler(b *Base, own map[string]http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	if b.Registry != nil {
+		mux.Handle("GET /metrics", promhttp.HandlerFor(b.Registry, promhttp.HandlerOpts{}))
+	}
+	for path, h := range own {
+		mux.Handle(path, h)
+	}
+	return mux
+}
+
+// Persona is the running persona, for processes that mount its HTTP paths elsewhere.
+func (r *Running) Persona() *Persona { return r.persona }
+
+// Failed receives when the service can no longer serve.
+func (r *Running) Failed() <-chan error { return r.failed }
+
+// Stop ends the service gracefully until ctx ends, then hard. Tasks that run are
+// stored and free for another replica or the next start.
+func (r *Running) Stop(ctx context.Context) error {
+	if r.engine != nil {
+		r.engine.Drain()
+	}
+	if r.http != nil {
+		_ = r.http.Shutdown(ctx)
+	}
+	if r.grpc != nil {
+		stopped := make(chan struct{})
+		go func() { r.grpc.GracefulStop(); close(stopped) }()
+		select {
+		case <-stopped:
+		case <-ctx.Done():
+			r.grpc.Stop()
+		}
+	}
+	if r.engine != nil {
+		r.engine.Stop()
+	}
+	var errs []error
+	if r.store != nil {
+		errs = append(errs, r.store.Close(context.WithoutCancel(ctx)))
+	}
+	if r.persona != nil && r.persona.Close != nil {
+		errs = append(errs, r.persona.Close())
+	}
+	if r.base != nil {
+		r.base.close()
+	}
+	if r.closeEnv != nil {
+		r.closeEnv()
+	}
+	return errors.Join(errs...)
+}

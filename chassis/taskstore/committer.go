@@ -1,0 +1,211 @@
+package taskstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	eventv1 "sabha.dev/gen/sabha/event/v1"
+)
+
+// maxBatch bounds how many writes share one commit.
+const maxBatch = 256
+
+// refused is the error of a write that changed nothing, so that the others of
+// its transaction may stand.
+type refused struct{ error }
+
+func (r refused) Unwrap() error { return r.error }
+
+// batch is one transaction that many writes share.
+type batch struct {
+	tx      *sql.Tx
+	bundles []*eventv1.Bundle
+}
+
+// write is one change waiting for its commit.
+type write struct {
+	do   func(context.Context, *batch) error
+	done func(error)
+	err  error
+	// taken is set, under the handle's lock, when a commit has begun with it: it can
+	// take no more changes.
+	take func()
+}
+
+// committer lets concurrent writes share commits: while one is on its way to the
+// disk the next gathers. Writes commit in the order they came.
+type committer struct {
+	store *Store
+	mu    sync.Mutex
+	queue []*write
+	wake  chan struct{}
+	seq   int64
+	// due is set when the queue holds something that may not wait for company.
+	due bool
+	// flushing is set while a timer will make lazy writes due.
+	flushing bool
+}
+
+// flushAfter bounds how long a write that nobody waits for waits for company.
+const flushAfter = 50 * time.Millisecond
+
+func (c *committer) enqueue(w *write) {
+	c.mu.Lock()
+	c.queue = append(c.queue, w)
+	c.due = true
+	c.mu.Unlock()
+	c.nudge()
+}
+
+// lazy enqueues a write that nobody waits for: it joins the next commit, or one of
+// its own after flushAfter.
+func (c *committer) lazy(w *write) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queue = append(c.queue, w)
+	if c.flushing {
+		return
+	}
+	c.flushing = true
+	after := c.store.clock.After(flushAfter)
+	go func() {
+		<-after
+		c.mu.Lock()
+		c.flushing, c.due = false, true
+		c.mu.Unlock()
+		c.nudge()
+	}()
+}
+
+func (c *committer) nudge() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// do enqueues a write and waits for it; told, if any, is called after the commit
+// in the order of commits. When ctx ends first the write still happens.
+func (c *committer) do(ctx context.Context, fn func(context.Context, *batch) error, told ...func()) error {
+	result := make(chan error, 1)
+	c.enqueue(&write{do: fn, done: func(err error) {
+		if err == nil {
+			for _, t := range told {
+				t()
+			}
+		}
+		result <- err
+	}})
+	select {
+	case err := <-result:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// run commits until ctx ends, then commits what is queued and returns.
+func (c *committer) run(ctx context.Context) {
+	for {
+		if ws := c.next(ctx.Err() != nil); len(ws) > 0 {
+			c.commit(context.WithoutCancel(ctx), ws)
+			continue
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		select {
+		case <-c.wake:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// next takes the writes of the next commit: none while nothing is due, unless all.
+func (c *committer) next(all bool) []*write {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.due && !all {
+		return nil
+	}
+	n := min(len(c.queue), maxBatch)
+	ws := c.queue[:n:n]
+	c.queue = c.queue[n:]
+	c.due = len(c.queue) > 0
+	return ws
+}
+
+func (c *committer) commit(ctx context.Context, ws []*write) {
+	for _, w := range ws {
+		if w.take != nil {
+			w.take()
+		}
+	}
+	bundles, err := c.try(ctx, ws)
+	if err != nil && len(ws) > 1 {
+		// One write broke the transaction. Each alone finds out which.
+		for _, w := range ws {
+			c.commitAlone(ctx, w)
+		}
+		return
+	}
+	c.finish(ws, bundles, err)
+}
+
+func (c *committer) commitAlone(ctx context.Context, w *write) {
+	bundles, err := c.try(ctx, []*write{w})
+	c.finish([]*write{w}, bundles, err)
+}
+
+func (c *committer) finish(ws []*write, bundles []*eventv1.Bundle, err error) {
+	if err == nil && len(bundles) > 0 {
+		c.store.committed()
+	}
+	for _, w := range ws {
+		result := w.err
+		if err != nil && result == nil {
+			result = err
+		}
+		if w.done != nil {
+			w.done(result)
+		}
+	}
+}
+
+// try runs the writes in one transaction with one outbox row for all their events.
+func (c *committer) try(ctx context.Context, ws []*write) ([]*eventv1.Bundle, error) {
+	tx, err := c.store.db.Write.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	b := &batch{tx: tx}
+	for _, w := range ws {
+		w.err = w.do(ctx, b)
+		var r refused
+		if errors.As(w.err, &r) {
+			w.err = r.error
+		} else if w.err != nil {
+			return nil, w.err
+		}
+	}
+	if len(b.bundles) > 0 {
+		c.seq++
+		body, err := proto.Marshal(&eventv1.Commit{Bundles: b.bundles})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := tx.StmtContext(ctx, c.store.stmts.outbox).ExecContext(ctx, c.store.replica, c.seq, body); err != nil {
+			return nil, err
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return nil, err
+	}
+	return b.bundles, nil
+}

@@ -1,0 +1,247 @@
+package taskstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+)
+
+// Handle is a task that this replica runs. Its changes are applied to the record
+// in memory at once and committed in order; those that queue up behind a commit
+// share the next one.
+type Handle struct {
+	store *Store
+
+	mu sync.Mutex
+	// rec is the record with every change so far, committed or on the way.
+	rec *Record
+	// open is the write that can still take more changes.
+	open *pendingWrite
+	// lost is set once a commit has failed: nothing after it can stand.
+	lost error
+}
+
+// pendingWrite gathers the changes of one task for one commit.
+type pendingWrite struct {
+	mutations []Mutation
+	events    []*a2apb.StreamResponse
+	rows      []func(context.Context, *sql.Tx) error
+	expect    int64
+	// rec is the record as it will be stored.
+	rec     *Record
+	info    string
+	body    []byte
+	waiters []chan error
+}
+
+// Adopt makes a handle of a record that Claim returned.
+func (s *Store) Adopt(r *Record) *Handle { return &Handle{store: s, rec: r} }
+
+// Record is a copy of the current record, changes on their way included.
+func (h *Handle) Record() *Record {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.rec.clone()
+}
+
+// View calls f with the current record, which f must neither change nor keep.
+func (h *Handle) View(f func(*Record)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f(h.rec)
+}
+
+// Commit applies a change and waits until it is durable.
+func (h *Handle) Commit(ctx context.Context, mutate Mutation) error {
+	result, err := h.apply(mutate, true)
+	if err != nil {
+		return err
+	}
+	select {
+	case err := <-result:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Note applies a change and leaves its commit to the background. A failure shows
+// at the next call.
+func (h *Handle) Note(mutate Mutation) error {
+	_, err := h.apply(mutate, false)
+	return err
+}
+
+func (h *Handle) apply(mutate Mutation, wait bool) (chan error, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lost != nil {
+		return nil, h.lost
+	}
+	before := h.rec.Rev
+	next := *h.rec
+	next.Task = shallow(h.rec.Task)
+	ch, err := h.store.mutate(&next, mutate)
+	if err != nil {
+		return nil, err
+	}
+	w := h.open
+	if w == nil {
+		w = &pendingWrite{expect: before}
+	} else {
+		next.Rev = h.rec.Rev // one write, one revision
+	}
+	info, body, err := encode(&next)
+	if err != nil {
+		return nil, err
+	}
+	h.rec = &next
+	w.mutations = append(w.mutations, mutate)
+	w.events = append(w.events, ch.Events...)
+	w.rows = append(w.rows, ch.Rows)
+	w.rec, w.info, w.body = &next, info, body
+	var result chan error
+	if wait {
+		result = make(chan error, 1)
+		w.waiters = append(w.waiters, result)
+	}
+	if h.open == nil {
+		h.open = w
+		h.store.committer.enqueue(&write{
+			take: func() { h.take(w) },
+			do:   func(ctx context.Context, b *batch) error { return h.write(ctx, b, w) },
+			done: func(err error) { h.done(w, err) },
+		})
+	}
+	return result, nil
+}
+
+// take closes a write: its commit begins.
+func (h *Handle) take(w *pendingWrite) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.open == w {
+		h.open = nil
+	}
+}
+
+// write stores the record as it was prepared. When somebody else wrote in the
+// meantime and the task is still ours, the changes are applied to what they left.
+func (h *Handle) write(ctx context.Context, b *batch, w *pendingWrite) error {
+	ok, err := h.store.store(ctx, b, w.rec, w.expect, w.info, w.body)
+	if err != nil {
+		return err
+	}
+	if ok {
+		if len(w.events) > 0 {
+			bundle, err := h.store.bundle(w.rec, w.events)
+			if err != nil {
+				return err
+			}
+			b.bundles = append(b.bundles, bundle)
+		}
+		return h.store.writeRows(ctx, b, w.rec, w.events, w.rows)
+	}
+	return h.rebase(ctx, b, w)
+}
+
+func (h *Handle) rebase(ctx context.Context, b *batch, w *pendingWrite) error {
+	s := h.store
+	fresh, err := s.load(ctx, b.tx, w.rec.Task.GetId())
+	if err != nil {
+		return refused{err}
+	}
+	h.mu.Lock()
+	epoch := h.rec.RunEpoch
+	h.mu.Unlock()
+	if fresh.Ended() {
+		return refused{ErrEnded}
+	}
+	if fresh.RunOwner != s.replica || fresh.RunEpoch != epoch {
+		return refused{ErrFenced}
+	}
+	rev := fresh.Rev
+	w.events, w.rows = nil, nil
+	for _, m := range w.mutations {
+		ch, err := s.mutate(fresh, m)
+		if err != nil {
+			return refused{err}
+		}
+		w.events = append(w.events, ch.Events...)
+		w.rows = append(w.rows, ch.Rows)
+	}
+	fresh.Rev = rev + 1
+	ok, err := s.write(ctx, b, fresh, w.events, w.rows)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return errors.New("taskstore: the row changed within a transaction")
+	}
+	w.rec = fresh
+	h.mu.Lock()
+	if h.open == nil {
+		h.rec = fresh
+	} else {
+		// Changes that came later stand on the old record. They are replayed on the
+		// fresh one when their commit finds the revision changed; until then the
+		// record in memory is theirs.
+		h.open.expect = -1
+	}
+	h.mu.Unlock()
+	return nil
+}
+
+func (h *Handle) done(w *pendingWrite, err error) {
+	if err == nil {
+		h.store.tell(h.store.snapshot(w.rec), w.events)
+	} else {
+		h.mu.Lock()
+		h.lost = err
+		h.mu.Unlock()
+	}
+	for _, c := range w.waiters {
+		c <- err
+	}
+}
+
+// Refresh reads the stored record when no change is on its way, so that what
+// others wrote (a cancel request, a follow-up) is seen. It returns ErrFenced or
+// ErrEnded when the task is no longer this replica's to run.
+func (h *Handle) Refresh(ctx context.Context) error {
+	h.mu.Lock()
+	id, epoch, rev, lost := h.rec.Task.GetId(), h.rec.RunEpoch, h.rec.Rev, h.lost
+	h.mu.Unlock()
+	if lost != nil {
+		return lost
+	}
+	fresh, err := h.store.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if fresh.Ended() {
+		return ErrEnded
+	}
+	if fresh.RunOwner != h.store.replica || fresh.RunEpoch != epoch {
+		return ErrFenced
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.open == nil && h.rec.Rev == rev && fresh.Rev > rev {
+		h.rec = fresh
+	}
+	return nil
+}
+
+// shallow copies a task so that replacing its fields and appending to its lists
+// leaves the original alone. Elements are shared and never changed in place.
+func shallow(t *a2apb.Task) *a2apb.Task {
+	return &a2apb.Task{
+		Id: t.GetId(), ContextId: t.GetContextId(), Status: t.GetStatus(), Metadata: t.GetMetadata(),
+		Artifacts: append([]*a2apb.Artifact(nil), t.GetArtifacts()...),
+		History:   append([]*a2apb.Message(nil), t.GetHistory()...),
+	}
+}

@@ -1,0 +1,166 @@
+package taskstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+const recordColumns = `id, owner, agent, skill, root_task_id, created_at, version, rev, run_owner, run_epoch, wake_at, deadline,
+	attempts, takeovers, cancel_requested, info, body`
+
+type scanner interface{ Scan(...any) error }
+
+func scanRecord(row scanner) (*Record, error) {
+	var (
+		r                 Record
+		id                string
+		created, deadline int64
+		runOwner          sql.NullString
+		wakeAt            sql.NullInt64
+		cancel            int
+		info              string
+		body              []byte
+	)
+	err := row.Scan(&id, &r.Owner, &r.Agent, &r.Skill, &r.RootTask, &created, &r.Version, &r.Rev, &runOwner, &r.RunEpoch, &wakeAt, &deadline,
+		&r.Attempts, &r.Takeovers, &cancel, &info, &body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.CreatedAt, r.Deadline = time.Unix(0, created).UTC(), time.Unix(0, deadline).UTC()
+	r.RunOwner, r.CancelRequested = runOwner.String, cancel != 0
+	if wakeAt.Valid {
+		r.WakeAt = time.Unix(0, wakeAt.Int64).UTC()
+	}
+	if err := json.Unmarshal([]byte(info), &r.Info); err != nil {
+		return nil, fmt.Errorf("task %s: %w", id, err)
+	}
+	r.Task = &a2apb.Task{}
+	if err := proto.Unmarshal(body, r.Task); err != nil {
+		return nil, fmt.Errorf("task %s: %w", id, err)
+	}
+	return &r, nil
+}
+
+func (s *Store) load(ctx context.Context, q queryer, id string) (*Record, error) {
+	return scanRecord(q.QueryRowContext(ctx, `SELECT `+recordColumns+` FROM tasks WHERE id = $1`, id))
+}
+
+// Get reads a task. The error is ErrNotFound when there is none.
+func (s *Store) Get(ctx context.Context, id string) (*Record, error) {
+	return s.load(ctx, s.db.Read, id)
+}
+
+// Filter selects tasks for a list. Zero fields select everything.
+type Filter struct {
+	// Owner restricts the list to one owner key; nil lists every owner's.
+	Owner       *string
+	Agent       string
+	ContextID   string
+	States      []a2apb.TaskState
+	StatusAfter time.Time
+	// Before and BeforeID continue a list after the task they name.
+	Before   time.Time
+	BeforeID string
+	Limit    int
+}
+
+func (f Filter) where() (string, []any) {
+	var conds []string
+	var args []any
+	add := func(cond string, values ...any) {
+		for _, v := range values {
+			args = append(args, v)
+			cond = strings.Replace(cond, "?", fmt.Sprintf("$%d", len(args)), 1)
+		}
+		conds = append(conds, cond)
+	}
+	if f.Owner != nil {
+		add("owner = ?", *f.Owner)
+	}
+	if f.Agent != "" {
+		add("agent = ?", f.Agent)
+	}
+	if f.ContextID != "" {
+		add("context_id = ?", f.ContextID)
+	}
+	if len(f.States) > 0 {
+		marks := make([]string, len(f.States))
+		values := make([]any, len(f.States))
+		for i, st := range f.States {
+			marks[i], values[i] = "?", int32(st)
+		}
+		add("state IN ("+strings.Join(marks, ",")+")", values...)
+	}
+	if !f.StatusAfter.IsZero() {
+		add("status_at >= ?", f.StatusAfter.UnixNano())
+	}
+	if len(conds) == 0 {
+		return "", nil
+	}
+	return " WHERE " + strings.Join(conds, " AND "), args
+}
+
+// List reads a page of tasks, newest status first, and counts all that match
+// (the continuation left aside).
+func (s *Store) List(ctx context.Context, f Filter) ([]*Record, int, error) {
+	where, args := f.where()
+	var total int
+	if err := s.db.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM tasks`+where, args...).Scan(&total); err != nil {
+		return nil, 0, err
+	}
+	if f.BeforeID != "" {
+		glue := " WHERE "
+		if where != "" {
+			glue = " AND "
+		}
+		n := len(args)
+		where += fmt.Sprintf("%s(status_at < $%d OR (status_at = $%d AND id > $%d))", glue, n+1, n+1, n+2)
+		args = append(args, f.Before.UnixNano(), f.BeforeID)
+	}
+	args = append(args, f.Limit)
+	rows, err := s.db.Read.QueryContext(ctx, `SELECT `+recordColumns+` FROM tasks`+where+
+		fmt.Sprintf(` ORDER BY status_at DESC, id LIMIT $%d`, len(args)), args...)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = rows.Close() }()
+	var list []*Record
+	for rows.Next() {
+		r, err := scanRecord(rows)
+		if err != nil {
+			return nil, 0, err
+		}
+		list = append(list, r)
+	}
+	return list, total, rows.Err()
+}
+
+// Counts gives the number of tasks by state.
+func (s *Store) Counts(ctx context.Context) (map[a2apb.TaskState]int64, error) {
+	rows, err := s.db.Read.QueryContext(ctx, `SELECT state, COUNT(*) FROM tasks GROUP BY state`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	counts := map[a2apb.TaskState]int64{}
+	for rows.Next() {
+		var state int32
+		var n int64
+		if err := rows.Scan(&state, &n); err != nil {
+			return nil, err
+		}
+		counts[a2apb.TaskState(state)] = n
+	}
+	return counts, rows.Err()
+}
