@@ -1,0 +1,231 @@
+package binding
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"sabha.dev/chassis/fault"
+)
+
+// rpcMethod is an operation by its JSON-RPC name (specification 5.3).
+type rpcMethod struct {
+	path     string
+	kind     kind
+	request  func() proto.Message
+	response func() proto.Message
+}
+
+func methodOf[Request, Response any, PRequest message[Request], PResponse message[Response]](path string, k kind) rpcMethod {
+	return rpcMethod{
+		path: path, kind: k,
+		request:  func() proto.Message { return PRequest(new(Request)) },
+		response: func() proto.Message { return PResponse(new(Response)) },
+	}
+}
+
+type message[T any] interface {
+	*T
+	proto.Message
+}
+
+var rpcMethods = map[string]rpcMethod{
+	"SendMessage":          methodOf[a2apb.SendMessageRequest, a2apb.SendMessageResponse](a2apb.A2AService_SendMessage_FullMethodName, unaryKind),
+	"SendStreamingMessage": methodOf[a2apb.SendMessageRequest, a2apb.StreamResponse](a2apb.A2AService_SendStreamingMessage_FullMethodName, streamKind),
+	"GetTask":              methodOf[a2apb.GetTaskRequest, a2apb.Task](a2apb.A2AService_GetTask_FullMethodName, unaryKind),
+	"ListTasks":            methodOf[a2apb.ListTasksRequest, a2apb.ListTasksResponse](a2apb.A2AService_ListTasks_FullMethodName, unaryKind),
+	"CancelTask":           methodOf[a2apb.CancelTaskRequest, a2apb.Task](a2apb.A2AService_CancelTask_FullMethodName, unaryKind),
+	"SubscribeToTask":      methodOf[a2apb.SubscribeToTaskRequest, a2apb.StreamResponse](a2apb.A2AService_SubscribeToTask_FullMethodName, subscribeKind),
+	"GetExtendedAgentCard": methodOf[a2apb.GetExtendedAgentCardRequest, a2apb.AgentCard](a2apb.A2AService_GetExtendedAgentCard_FullMethodName, unaryKind),
+
+	"CreateTaskPushNotificationConfig": methodOf[a2apb.TaskPushNotificationConfig, a2apb.TaskPushNotificationConfig](a2apb.A2AService_CreateTaskPushNotificationConfig_FullMethodName, unaryKind),
+	"GetTaskPushNotificationConfig":    methodOf[a2apb.GetTaskPushNotificationConfigRequest, a2apb.TaskPushNotificationConfig](a2apb.A2AService_GetTaskPushNotificationConfig_FullMethodName, unaryKind),
+	"ListTaskPushNotificationConfigs":  methodOf[a2apb.ListTaskPushNotificationConfigsRequest, a2apb.ListTaskPushNotificationConfigsResponse](a2apb.A2AService_ListTaskPushNotificationConfigs_FullMethodName, unaryKind),
+	"DeleteTaskPushNotificationConfig": methodOf[a2apb.DeleteTaskPushNotificationConfigRequest, emptypb.Empty](a2apb.A2AService_DeleteTaskPushNotificationConfig_FullMethodName, unaryKind),
+}
+
+// rpc serves one JSON-RPC request (specification section 9). Errors are answered
+// with 200 and an error object, with two exceptions: missing credentials are a
+// 401, for the sake of the challenge; and where a stream was asked for the answer
+// has the status of the error, because clients take a 200 for the stream.
+func (x *exchange) rpc(tenant string) {
+	x.mediaType = typeJSON
+	body, err := x.readBody()
+	if err != nil {
+		x.rpcRefuse(null, diagnose(err), rpcBodyCode(err), unaryKind)
+		return
+	}
+	call, broken := parseRequest(body)
+	if broken != nil {
+		x.send(typeJSON, http.StatusOK, appendRPCError(nil, call.id, broken.code, broken.message, nil))
+		return
+	}
+	method, known := rpcMethods[call.method]
+	if !known {
+		x.send(typeJSON, http.StatusOK, appendRPCError(nil, call.id, codeNoMethod, "Method not found: "+strconv.Quote(call.method), nil))
+		return
+	}
+	request := method.request()
+	err = decodeParams(call.params, request)
+	var md metadata.MD
+	if err == nil {
+		md, err = callMetadata(x.r, method.kind)
+	}
+	if err != nil {
+		x.rpcFail(call.id, err, method.kind)
+		return
+	}
+	if tenant != "" {
+		setTenant(request, tenant)
+	}
+	ctx, cancel := context.WithCancel(metadata.NewOutgoingContext(x.r.Context(), md))
+	defer cancel()
+	if method.kind == unaryKind {
+		x.rpcUnary(ctx, call.id, method, request)
+		return
+	}
+	x.rpcStream(ctx, call.id, method, request)
+}
+
+// decodeParams takes parameters by name only; A2A's are message objects.
+func decodeParams(params []byte, request proto.Message) error {
+	if len(params) > 0 && params[0] != '{' && params[0] != 'n' {
+		return fault.Invalid("params", "must be an object with the fields of %s", request.ProtoReflect().Descriptor().Name())
+	}
+	return decode("params", params, request)
+}
+
+// setTenant lets the path decide, as it does in HTTP+JSON.
+func setTenant(request proto.Message, tenant string) {
+	m := request.ProtoReflect()
+	m.Set(m.Descriptor().Fields().ByName("tenant"), protoreflect.ValueOfString(tenant))
+}
+
+func (x *exchange) rpcUnary(ctx context.Context, id []byte, method rpcMethod, request proto.Message) {
+	response := method.response()
+	var header metadata.MD
+	if err := x.conn.Invoke(ctx, method.path, request, response, grpc.Header(&header)); err != nil {
+		x.rpcFail(id, err, method.kind)
+		return
+	}
+	around := rpcEnvelope(id)
+	b, err := appendMessage(append([]byte(nil), around.head...), response)
+	if err != nil {
+		x.rpcFail(id, err, method.kind)
+		return
+	}
+	x.answerHeaders(header)
+	x.send(typeJSON, http.StatusOK, append(b, around.tail...))
+}
+
+// rpcStream serves a streaming method. An error before the first event is an
+// ordinary error answer; a later one is the last frame.
+func (x *exchange) rpcStream(ctx context.Context, id []byte, method rpcMethod, request proto.Message) {
+	stream, err := x.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, method.path)
+	if err == nil {
+		err = stream.SendMsg(request)
+		if err == nil || errors.Is(err, io.EOF) {
+			// EOF means that the stream has failed; receiving says why.
+			err = stream.CloseSend()
+		}
+	}
+	if err != nil {
+		x.rpcFail(id, err, method.kind)
+		return
+	}
+	events := x.newEvents()
+	defer events.close()
+	around := rpcEnvelope(id)
+	var frame []byte
+	for {
+		event := &a2apb.StreamResponse{}
+		if err = stream.RecvMsg(event); err != nil {
+			break
+		}
+		if !events.begun() {
+			if header, err := stream.Header(); err == nil {
+				x.answerHeaders(header)
+			}
+		}
+		if frame, err = appendEvent(frame[:0], event, around); err != nil {
+			break
+		}
+		if err := events.write(frame); err != nil {
+			return
+		}
+	}
+	begun := events.begun()
+	switch {
+	case errors.Is(err, io.EOF) && begun:
+		return
+	case errors.Is(err, io.EOF):
+		x.rpcFail(id, errNoEvent, method.kind)
+	case !begun:
+		x.rpcFail(id, err, method.kind)
+	default:
+		p := diagnose(err)
+		x.report(p)
+		_ = events.write(appendFrame(nil, "", p.appendRPC(nil, id, rpcCode(p))))
+	}
+}
+
+// answerHeaders passes on what an agent may say in response headers.
+func (x *exchange) answerHeaders(md metadata.MD) {
+	for key, values := range md {
+		if name, ok := answerHeader(key); ok {
+			for _, v := range values {
+				x.w.Header().Add(name, v)
+			}
+		}
+	}
+}
+
+func rpcEnvelope(id []byte) *envelope {
+	head := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
+	return &envelope{head: append(head, `,"result":`...), tail: []byte{'}'}}
+}
+
+func (x *exchange) rpcFail(id []byte, err error, k kind) {
+	p := diagnose(err)
+	x.rpcRefuse(id, p, rpcCode(p), k)
+}
+
+func (x *exchange) rpcRefuse(id []byte, p problem, code int, k kind) {
+	x.report(p)
+	x.headers(p)
+	status := http.StatusOK
+	if k != unaryKind || p.code == codes.Unauthenticated {
+		status = p.http
+	}
+	x.send(typeJSON, status, p.appendRPC(nil, id, code))
+}
+
+// appendRPC appends the response object of a problem.
+func (p problem) appendRPC(b, id []byte, code int) []byte {
+	return appendRPCError(b, id, code, p.message, p.appendDetails(nil))
+}
+
+// appendRPCError appends a response object with an error; data may be nil.
+func appendRPCError(b, id []byte, code int, message string, data []byte) []byte {
+	b = append(b, `{"jsonrpc":"2.0","id":`...)
+	b = append(b, id...)
+	b = append(b, `,"error":{"code":`...)
+	b = strconv.AppendInt(b, int64(code), 10)
+	b = append(b, `,"message":`...)
+	b = appendString(b, message)
+	if data != nil {
+		b = append(b, `,"data":`...)
+		b = append(b, data...)
+	}
+	return append(b, "}}"...)
+}
