@@ -1,0 +1,54 @@
+# `make help` lists what can be made. Needed: Go; for lint and generate also Node.
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
+export CGO_ENABLED ?= 0
+
+SERVICES := $(wildcard services/*/cmd/*)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo up up-processes build test test-race test-e2e lint generate bench eval cover
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
+
+demo: bin/sabha ## ask two questions about docs/ on a throwaway platform, then stop
+	bin/sabha demo
+
+up: bin/sabha ## run the whole platform in one process: HTTP :8080, gRPC :9090, console :8081, data in ./data
+	bin/sabha up $(ARGS)
+
+up-processes: build ## run every service as a process of its own on loopback
+	deploy/up-processes $(ARGS)
+
+build: ## build every program into bin/
+	go build -o bin/ $(addprefix ./,$(SERVICES)) ./cmd/sabha
+
+bin/sabha: FORCE
+	go build -o bin/ ./cmd/sabha
+
+test: ## test all modules; says at the end what was left out for want of PostgreSQL or Node
+	.ci/test work
+
+test-race: ## test the packages with concurrency under the race detector (needs a C compiler)
+	CGO_ENABLED=1 .ci/test -race -timeout=15m $$(.ci/race-packages)
+
+test-e2e: ## test the whole platform, with the long tests too (build tag slow)
+	.ci/test -count=1 -tags=slow -timeout=15m ./e2e/...
+
+lint: ## formatting, vet, staticcheck, contracts, generated code, and each module on its own
+	.ci/lint
+
+generate: ## regenerate all generated code
+	tools/generate
+
+bench: ## measure speed and memory beside the peers, one line a measure
+	bench/run
+
+eval: ## print the quality figures of screening, retrieval and validation (tests named TestEval…)
+	go test -count=1 -v -run '^TestEval' work | grep -v -e 'no tests to run' -e 'no test files' -e '^PASS$$'
+
+cover: ## test all modules and print how much of the hand-written code ran, by function, in bin/cover.txt
+	.ci/cover
+
+.PHONY: FORCE
+FORCE:
