@@ -48,6 +48,10 @@ type Skill struct {
 	// waiting for the client does not count.
 	Budget time.Duration
 
+	// BudgetOf states the budget of one request; nil or 0 means Budget.
+	BudgetOf func(*Request) time.Duration
+	// Check refuses a first message before anything is stored; nil accepts all.
+	Check func(context.Context, *Request) error
 	// Answer replies with a direct Message: no task, no event.
 	Answer func(context.Context, *Request) (*a2apb.Message, error)
 	// Run executes a task. It is called again after a restart, a takeover, a wake-up

@@ -20,9 +20,9 @@ import (
 // Protocol is the version of A2A that the engine serves.
 const Protocol = "1.0"
 
-// deadlineHeader carries the deadline of the calling task between services, in
+// DeadlineHeader of gRPC metadata carries the deadline of the calling task between services, in
 // milliseconds since 1970, so that a child never outlives its parent's budget.
-const deadlineHeader = "sabha-deadline"
+const DeadlineHeader = "sabha-deadline"
 
 // hopAllowance is what a caller keeps of its budget to hear and record the end of a child.
 const hopAllowance = 50 * time.Millisecond
@@ -31,7 +31,7 @@ func formatDeadline(t time.Time) string { return strconv.FormatInt(t.UnixMilli()
 
 func callerDeadline(ctx context.Context) time.Time {
 	md, _ := metadata.FromIncomingContext(ctx)
-	v := md.Get(deadlineHeader)
+	v := md.Get(DeadlineHeader)
 	if len(v) != 1 {
 		return time.Time{}
 	}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -15,11 +14,6 @@ import (
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/taskstore"
 )
-
-// crosses tells whether a call comes from outside the platform.
-func (e *Engine) crosses(c identity.Call) bool {
-	return e.Screener != nil && slices.Contains(e.Edges, c.Actor)
-}
 
 // admit screens a task that came from outside before it runs. It returns the
 // outcome of a refusal. While screening cannot be reached the task waits; when
@@ -76,8 +70,8 @@ func (r *run) screen(ctx context.Context) (Verdict, error) {
 
 // screenNow judges a message that makes no task: a direct question or a follow-up.
 func (e *Engine) screenNow(ctx context.Context, c identity.Call, m *a2apb.Message) (Verdict, error) {
-	if !e.crosses(c) {
-		return Verdict{Allowed: true}, nil
+	if !c.Edge || e.Screener == nil {
+		return Verdict{Allowed: true, PolicyVersion: "none"}, nil
 	}
 	v, err := e.Screener.Screen(identity.WithOutgoing(ctx, c), m)
 	if err != nil {

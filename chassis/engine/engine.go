@@ -46,8 +46,6 @@ type Config struct {
 	Logger *slog.Logger
 	// Screener judges what comes in from outside; nil trusts every caller (security itself).
 	Screener Screener
-	// Edges are the callers whose messages cross a trust boundary: "gateway", "bus".
-	Edges []string
 	// Sweep is how often orphaned and due tasks are looked for; 0 means 2 s.
 	Sweep time.Duration
 	// Lease is how long a replica keeps its tasks without renewal; 0 means 10 s.

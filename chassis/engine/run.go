@@ -23,6 +23,10 @@ import (
 // progress before it is taken for the cause of their deaths.
 const maxTakeovers = 5
 
+// compensationGrace is what a skill that compensates has beyond its budget to
+// stop and undo what it began.
+const compensationGrace = time.Minute
+
 // run is one task being executed by this replica.
 type run struct {
 	e      *Engine
@@ -157,7 +161,11 @@ func (r *run) step(ctx context.Context) (outcome agent.Outcome, err error) {
 	if err := r.begin(); err != nil {
 		return agent.Outcome{}, err
 	}
-	ctx, cancel := context.WithDeadline(ctx, r.deadline)
+	deadline := r.deadline
+	if r.skill.Compensates {
+		deadline = deadline.Add(compensationGrace)
+	}
+	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	outcome, err = r.skill.Run(ctx, r)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -306,5 +314,5 @@ func (r *run) Outgoing(ctx context.Context) context.Context {
 		Principal: r.info.Principal, Grant: r.info.Grant, TaskID: r.id, RootTaskID: r.root,
 	})
 	ctx = trace.With(ctx, trace.Context{TraceID: r.info.TraceID, SpanID: r.info.SpanID, Sampled: true})
-	return metadata.AppendToOutgoingContext(ctx, ext.MetadataVersion, Protocol, deadlineHeader, formatDeadline(r.deadline))
+	return metadata.AppendToOutgoingContext(ctx, ext.MetadataVersion, Protocol, DeadlineHeader, formatDeadline(r.deadline))
 }

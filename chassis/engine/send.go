@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -80,24 +81,30 @@ func (e *Engine) accept(ctx context.Context, req *a2apb.SendMessageRequest) (acc
 	if req.GetConfiguration().GetTaskPushNotificationConfig() != nil {
 		return accepted{}, errNoPush
 	}
-	if e.crosses(call) {
+	if call.Edge {
 		stripLabels(m)
 	}
 	if m.GetTaskId() != "" {
 		return e.followUp(ctx, call, req)
 	}
-	skill, err := e.skillFor(req, e.crosses(call))
+	skill, err := e.skillFor(req, call.Edge)
 	if err != nil {
 		return accepted{}, err
 	}
 	if err := checkModes(skill, m); err != nil {
 		return accepted{}, err
 	}
+	if skill.Check != nil {
+		r := &agent.Request{Message: m, Skill: skill.ID, Principal: call.Principal, Caller: call.Actor, TraceID: trace.Of(ctx).TraceID}
+		if err := skill.Check(ctx, r); err != nil {
+			return accepted{}, err
+		}
+	}
 	if skill.Answer != nil {
 		answer, err := e.answer(ctx, call, skill, m)
 		return accepted{message: answer}, err
 	}
-	if call.Principal.Anonymous() && e.crosses(call) {
+	if call.Principal.Anonymous() && call.Edge {
 		return accepted{}, fault.New(fault.Unauthenticated, "skill %s needs a caller who is known; send an API key or a token", skill.ID)
 	}
 	return e.create(ctx, call, skill, m)
@@ -113,9 +120,9 @@ func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Sk
 	if m.GetContextId() == "" {
 		m.ContextId = newID()
 	}
-	budget := skill.Budget
-	if budget == 0 {
-		budget = defaultBudget
+	budget := cmp.Or(skill.Budget, defaultBudget)
+	if skill.BudgetOf != nil {
+		budget = cmp.Or(skill.BudgetOf(&agent.Request{Message: m, Skill: skill.ID, Principal: call.Principal, Caller: call.Actor, TraceID: place.TraceID}), budget)
 	}
 	deadline := now.Add(budget)
 	if d := callerDeadline(ctx); !d.IsZero() && d.Before(deadline) {
@@ -135,7 +142,7 @@ func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Sk
 	if rec.RootTask == "" {
 		rec.RootTask = id
 	}
-	if e.crosses(call) {
+	if call.Edge && e.Screener != nil {
 		rec.Info.Admission = taskstore.Pending
 	}
 	messageID := m.GetMessageId()
@@ -171,7 +178,7 @@ func (e *Engine) runOf(id string) *run {
 
 // answer gives a direct answer. Its audit row joins the next commit.
 func (e *Engine) answer(ctx context.Context, call identity.Call, skill *agent.Skill, m *a2apb.Message) (*a2apb.Message, error) {
-	if call.Principal.Anonymous() && e.crosses(call) && !skill.Anonymous {
+	if call.Principal.Anonymous() && call.Edge && !skill.Anonymous {
 		return nil, fault.New(fault.Unauthenticated, "skill %s needs a caller who is known; send an API key or a token", skill.ID)
 	}
 	started := e.Clock.Now()
@@ -192,7 +199,7 @@ func (e *Engine) answer(ctx context.Context, call identity.Call, skill *agent.Sk
 }
 
 func (e *Engine) reply(ctx context.Context, call identity.Call, skill *agent.Skill, m *a2apb.Message, hop *taskstore.Hop) (*a2apb.Message, error) {
-	if e.crosses(call) {
+	if call.Edge {
 		verdict, err := e.screenNow(ctx, call, m)
 		if err != nil {
 			if verdict.PolicyVersion != "" {

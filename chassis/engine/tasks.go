@@ -218,7 +218,7 @@ func (e *Engine) extendedCard(ctx context.Context) (*a2apb.AgentCard, error) {
 	if e.Agent.Extended == nil {
 		return nil, fault.New(fault.ExtendedCardNotConfigured, "the extended card is declared but not configured")
 	}
-	if call.Principal.Anonymous() && e.crosses(call) {
+	if call.Principal.Anonymous() && call.Edge {
 		return nil, fault.New(fault.Unauthenticated, "the extended card is for callers who are known; send an API key or a token")
 	}
 	card := proto.CloneOf(e.Card)

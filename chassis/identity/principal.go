@@ -48,6 +48,9 @@ type Call struct {
 	TaskID string
 	// RootTaskID is the task that the client started, if any.
 	RootTaskID string
+	// Edge says that the call comes from outside the platform, through the gateway
+	// or the bus, so its message is screened before it is worked on.
+	Edge bool
 }
 
 type callKey struct{}

@@ -147,7 +147,7 @@ func (v *Verifier) Verify(token string) (Call, error) {
 	if err := claims.ValidateWithLeeway(jwt.Expected{AnyAudience: jwt.Audience{v.service}, Time: now}, leeway); err != nil {
 		return Call{}, fmt.Errorf("%w: %w", ErrToken, err)
 	}
-	call := Call{Actor: claims.Issuer, Grant: claims.Grant, TaskID: claims.Task, RootTaskID: claims.Root}
+	call := Call{Actor: claims.Issuer, Edge: claims.Issuer == Gateway, Grant: claims.Grant, TaskID: claims.Task, RootTaskID: claims.Root}
 	if claims.Grant != "" {
 		p, err := v.grant(claims.Grant)
 		if err != nil {

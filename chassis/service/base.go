@@ -1,9 +1,13 @@
 package service
 
 import (
+	"context"
 	"fmt"
+	"sync"
+	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/sqldb"
@@ -20,12 +24,15 @@ type Base struct {
 	Signer   *identity.Signer
 	Verifier *identity.Verifier
 
+	mu    sync.Mutex
 	conns map[string]*grpc.ClientConn
 }
 
 // Peer is the connection to another service. Every call on it carries a token of
 // this service and the trace. The base closes it.
 func (b *Base) Peer(service string) (*grpc.ClientConn, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if c, ok := b.conns[service]; ok {
 		return c, nil
 	}
@@ -35,6 +42,10 @@ func (b *Base) Peer(service string) (*grpc.ClientConn, error) {
 	}
 	opts = append(opts, b.Signer.Dial(service)...)
 	opts = append(opts, trace.Dial()...)
+	// A peer that comes back is found within seconds, not within gRPC's two minutes.
+	retry := backoff.DefaultConfig
+	retry.BaseDelay, retry.MaxDelay = 100*time.Millisecond, 3*time.Second
+	opts = append(opts, grpc.WithConnectParams(grpc.ConnectParams{Backoff: retry, MinConnectTimeout: 5 * time.Second}))
 	opts = append(opts, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)))
 	c, err := grpc.NewClient(target, opts...)
 	if err != nil {
@@ -56,6 +67,26 @@ func newBase(name string, c Config, e Env) (*Base, error) {
 		Env: e, Name: name, Config: c, Signer: signer, Verifier: identity.NewVerifier(name, e.Keys, e.Clock),
 		conns: map[string]*grpc.ClientConn{},
 	}, nil
+}
+
+// OpenBase opens what a service stands on: it connects the environment, brings
+// the database up to date and makes the service's identity. The function it
+// returns releases all of it.
+func OpenBase(ctx context.Context, d Definition, env Env) (*Base, func(), error) {
+	env.Log = env.Log.With("service", d.Name)
+	disconnect, err := env.connect(d.Name, d.Config)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := newBase(d.Name, d.Config, env)
+	if err == nil && d.Config.Database != "" {
+		b.DB, err = openDB(ctx, d)
+	}
+	if err != nil {
+		disconnect()
+		return nil, nil, err
+	}
+	return b, func() { b.close(); disconnect() }, nil
 }
 
 func (b *Base) close() {

@@ -133,7 +133,7 @@ func (m *Memory) Dial(service, _ string) (string, []grpc.DialOption, error) {
 // connect fills in what a process of its own reads from its configuration.
 func (e *Env) connect(name string, c Config) (func(), error) {
 	closers := func() {}
-	if e.NATS == nil {
+	if e.NATS == nil && c.NATS != "" {
 		nc, err := nats.Connect(c.NATS, nats.Name(name), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true))
 		if err != nil {
 			return closers, fmt.Errorf("%s cannot use NATS at %s: %w", name, c.NATS, err)

@@ -17,7 +17,9 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 
+	"sabha.dev/chassis/admission"
 	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/bus"
 	"sabha.dev/chassis/engine"
 	"sabha.dev/chassis/eventlog"
 	"sabha.dev/chassis/identity"
@@ -43,8 +45,9 @@ type Persona struct {
 	Agent agent.Agent
 	// HTTP holds further paths of the service's HTTP port, for example "/mcp".
 	HTTP map[string]http.Handler
-	// Screener judges what comes from outside; nil for security itself.
-	Screener engine.Screener
+	// Unscreened says that messages from outside are not screened before they are
+	// worked on: for security itself, and for agents that no edge reaches.
+	Unscreened bool
 	// Engine, when set, is told the engine before it serves.
 	Engine func(*engine.Engine)
 	// AllowRepeatedMessageIDs as in engine.Config.
@@ -57,14 +60,15 @@ type Persona struct {
 
 // Running is a started service.
 type Running struct {
-	base     *Base
-	persona  *Persona
-	engine   *engine.Engine
-	store    *taskstore.Store
-	grpc     *grpc.Server
-	http     *http.Server
-	failed   chan error
-	closeEnv func()
+	base      *Base
+	persona   *Persona
+	engine    *engine.Engine
+	bus       *bus.Bus
+	store     *taskstore.Store
+	grpc      *grpc.Server
+	http      *http.Server
+	failed    chan error
+	closeBase func()
 }
 
 // Migrate opens the database of a service and brings it up to date.
@@ -101,16 +105,10 @@ func Start(ctx context.Context, d Definition, env Env) (_ *Running, err error) {
 			err = fmt.Errorf("%s: %w", d.Name, err)
 		}
 	}()
-	env.Log = env.Log.With("service", d.Name)
-	if r.closeEnv, err = env.connect(d.Name, d.Config); err != nil {
+	if r.base, r.closeBase, err = OpenBase(ctx, d, env); err != nil {
 		return nil, err
 	}
-	if r.base, err = newBase(d.Name, d.Config, env); err != nil {
-		return nil, err
-	}
-	if r.base.DB, err = openDB(ctx, d); err != nil {
-		return nil, err
-	}
+	env = r.base.Env
 	if r.persona, err = d.Build(ctx, r.base); err != nil {
 		return nil, err
 	}
@@ -124,10 +122,18 @@ func Start(ctx context.Context, d Definition, env Env) (_ *Running, err error) {
 	if err != nil {
 		return nil, err
 	}
+	var screener engine.Screener
+	if !r.persona.Unscreened {
+		security, err := r.base.Peer(admission.Service)
+		if err != nil {
+			return nil, err
+		}
+		screener = admission.New(security)
+	}
 	card := Card(r.persona)
 	r.engine, err = engine.New(engine.Config{
 		Agent: r.persona.Agent, Store: r.store, Log: log, NATS: env.NATS, Clock: env.Clock, Logger: env.Log,
-		Screener: r.persona.Screener, Edges: []string{identity.Gateway, Bus}, Card: card,
+		Screener: screener, Card: card,
 		AllowRepeatedMessageIDs: r.persona.AllowRepeatedMessageIDs,
 	})
 	if err != nil {
@@ -137,6 +143,12 @@ func Start(ctx context.Context, d Definition, env Env) (_ *Running, err error) {
 		r.persona.Engine(r.engine)
 	}
 	if err := r.engine.Start(ctx); err != nil {
+		return nil, err
+	}
+	r.bus, err = bus.Start(ctx, bus.Config{
+		Persona: r.persona.Agent.Tenant, Agent: r.engine, NATS: env.NATS, Verifier: r.base.Verifier, Clock: env.Clock, Log: env.Log,
+	})
+	if err != nil {
 		return nil, err
 	}
 	listener, err := env.Network.Listen(d.Name, d.Config.GRPC)
@@ -150,9 +162,6 @@ func Start(ctx context.Context, d Definition, env Env) (_ *Running, err error) {
 	go func() { r.failed <- r.grpc.Serve(listener) }()
 	return r, r.serveHTTP(d)
 }
-
-// Bus is the actor of what comes in through the message bus.
-const Bus = "bus"
 
 func personaPolicy() identity.Policy {
 	p := identity.Policy{}
@@ -236,6 +245,9 @@ func (r *Running) Stop(ctx context.Context) error {
 			r.grpc.Stop()
 		}
 	}
+	if r.bus != nil {
+		r.bus.Stop()
+	}
 	if r.engine != nil {
 		r.engine.Stop()
 	}
@@ -246,11 +258,8 @@ func (r *Running) Stop(ctx context.Context) error {
 	if r.persona != nil && r.persona.Close != nil {
 		errs = append(errs, r.persona.Close())
 	}
-	if r.base != nil {
-		r.base.close()
-	}
-	if r.closeEnv != nil {
-		r.closeEnv()
+	if r.closeBase != nil {
+		r.closeBase()
 	}
 	return errors.Join(errs...)
 }
