@@ -1,0 +1,39 @@
+package platform
+
+import (
+	"context"
+	"net/http"
+
+	"sabha.dev/chassis/identity"
+	"sabha.dev/services/gateway"
+	"sabha.dev/services/research"
+)
+
+// startGateway opens the public ports, with research's MCP endpoint beside the
+// A2A bindings, and makes the first key.
+func (p *Platform) startGateway(ctx context.Context) error {
+	env, err := p.env(identity.Gateway)
+	if err != nil {
+		return err
+	}
+	p.gateway, err = gateway.Start(ctx, gateway.Config{
+		Config: p.config(identity.Gateway), PublicGRPC: p.options.GRPC, PublicHTTP: p.options.HTTP, PublicURL: p.options.PublicURL,
+		RateLimit: p.options.RateLimit,
+		Mount:     map[string]http.Handler{research.MCPPath: p.research.Persona().HTTP[research.MCPPath]},
+	}, env)
+	if err != nil {
+		return err
+	}
+	p.started = append(p.started, p.gateway)
+	p.FirstKey, err = p.gateway.FirstKey(ctx)
+	return err
+}
+
+// HTTPAddr is the address of HTTP+JSON, JSON-RPC, cards and MCP.
+func (p *Platform) HTTPAddr() string { return p.gateway.HTTPAddr() }
+
+// GRPCAddr is the address of A2A over gRPC.
+func (p *Platform) GRPCAddr() string { return p.gateway.GRPCAddr() }
+
+// PublicURL is the address that clients are told.
+func (p *Platform) PublicURL() string { return p.gateway.PublicURL() }

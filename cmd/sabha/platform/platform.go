@@ -1,0 +1,226 @@
+// Package platform is every service of Sabha in one process: connections in
+// memory, an embedded NATS server, SQLite files in one folder. The services do
+// not know.
+package platform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sabha.dev/chassis/clock"
+	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/service"
+	"sabha.dev/services/executor"
+	"sabha.dev/services/gateway"
+	"sabha.dev/services/memory"
+	"sabha.dev/services/planner"
+	"sabha.dev/services/research"
+	"sabha.dev/services/security"
+	"sabha.dev/services/validator"
+)
+
+// Services that sign with keys of their own, in the order in which they start.
+var Services = []string{security.Name, memory.Name, executor.Name, validator.Name, research.Name, planner.Name, identity.Gateway, "console"}
+
+// Options of a platform.
+type Options struct {
+	// Data is the folder for databases, event log and keys; made when missing.
+	Data string
+	// Docs is a folder of documents that research answers from; empty for none.
+	Docs string
+	// Playbooks is a folder of playbooks beside the shipped ones; empty for none.
+	Playbooks string
+	// HTTP and GRPC are the public addresses; port 0 takes a free one.
+	HTTP, GRPC string
+	// RateLimit bounds callers; zero fields are the defaults of the gateway.
+	RateLimit gateway.RateLimit
+	// Console is the address of the web console.
+	Console string
+	// PublicURL is the address that clients reach, for cards; empty means the one of HTTP.
+	PublicURL string
+	// Sync is the durability of SQLite commits: "full" (also when empty) or "normal".
+	Sync string
+	// Model writes answers; empty for none.
+	Model planner.Model
+	// MCP is the server whose tools the executor calls; nil for none.
+	MCP *executor.MCP
+	// Agents beyond the personas, and further services to run, by name. For tests and benchmarks.
+	Agents map[string][]string
+	Extra  []service.Definition
+	// Clock, when nil, is the machine's.
+	Clock clock.Clock
+	Log   *slog.Logger
+}
+
+// Platform is a running platform.
+type Platform struct {
+	options  Options
+	lock     *os.File
+	nats     *embedded
+	keys     identity.Keyring
+	network  *service.Memory
+	registry *prometheus.Registry
+	release  string
+	gateway  *gateway.Running
+	started  []stopper
+	research *service.Running
+
+	// FirstKey is the API key that was made because there was none; empty otherwise.
+	FirstKey string
+}
+
+type stopper interface{ Stop(context.Context) error }
+
+// Start starts everything and returns when it serves.
+func Start(ctx context.Context, o Options) (_ *Platform, err error) {
+	if o.Clock == nil {
+		o.Clock = clock.System{}
+	}
+	p := &Platform{options: o, network: service.NewMemory(), registry: prometheus.NewRegistry(), release: service.Release()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Stop(context.WithoutCancel(ctx)))
+		}
+	}()
+	if err := checkFolder(o.Docs, "documents"); err != nil {
+		return nil, err
+	}
+	if err := checkFolder(o.Playbooks, "playbooks"); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Data, 0o750); err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	if p.lock, err = lockFolder(o.Data); err != nil {
+		return nil, err
+	}
+	keyDir := filepath.Join(o.Data, "keys")
+	names := append([]string(nil), Services...)
+	for _, d := range o.Extra {
+		names = append(names, d.Name)
+	}
+	if err := identity.MakeKeys(keyDir, names...); err != nil {
+		return nil, fmt.Errorf("keys: %w", err)
+	}
+	if p.keys, err = identity.LoadKeyring(keyDir); err != nil {
+		return nil, err
+	}
+	if p.nats, err = startNATS(filepath.Join(o.Data, "nats")); err != nil {
+		return nil, err
+	}
+	if err := p.startPersonas(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.startGateway(ctx); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func checkFolder(dir, what string) error {
+	if dir == "" {
+		return nil
+	}
+	info, err := os.Stat(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("the %s folder %s does not exist; make it or name another", what, dir)
+	}
+	if err != nil {
+		return fmt.Errorf("the %s folder: %w", what, err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("the %s folder %s is a file; name the folder that holds it", what, dir)
+	}
+	return nil
+}
+
+// config of a service in this process.
+func (p *Platform) config(name string) service.Config {
+	sync := p.options.Sync
+	if sync == "" {
+		sync = "full"
+	}
+	return service.Config{Database: "sqlite:" + filepath.Join(p.options.Data, name+".db") + "?sync=" + sync}
+}
+
+// env of a service in this process.
+func (p *Platform) env(name string) (service.Env, error) {
+	key, err := identity.LoadKey(filepath.Join(p.options.Data, "keys", name+".key"))
+	if err != nil {
+		return service.Env{}, err
+	}
+	nc, err := p.nats.connect(name)
+	if err != nil {
+		return service.Env{}, err
+	}
+	return service.Env{
+		Clock: p.options.Clock, Log: p.options.Log, Registry: p.registry, NATS: nc, Key: key, Keys: p.keys, Network: p.network,
+		Exclusive: true, Release: p.release,
+	}, nil
+}
+
+// startPersonas starts the personas side by side: most of a start is waiting for
+// the disk.
+func (p *Platform) startPersonas(ctx context.Context) error {
+	definitions := append([]service.Definition{
+		security.New(security.Config{Config: p.config(security.Name)}),
+		memory.New(memory.Config{Config: p.config(memory.Name)}),
+		executor.New(executor.Config{Config: p.config(executor.Name), MCP: p.options.MCP}),
+		validator.New(validator.Config{Config: p.config(validator.Name)}),
+		research.New(research.Config{Config: p.config(research.Name), Documents: p.options.Docs}),
+		planner.New(planner.Config{Config: p.config(planner.Name), Playbooks: p.options.Playbooks, Model: p.options.Model, Agents: p.options.Agents}),
+	}, p.options.Extra...)
+	running := make([]*service.Running, len(definitions))
+	errs := make([]error, len(definitions))
+	var wg sync.WaitGroup
+	for i, d := range definitions {
+		if d.Config.Database == "" {
+			d.Config = p.config(d.Name)
+		}
+		wg.Go(func() {
+			env, err := p.env(d.Name)
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			running[i], errs[i] = service.Start(ctx, d, env)
+		})
+	}
+	wg.Wait()
+	for i, r := range running {
+		if r != nil {
+			p.started = append(p.started, r)
+			if definitions[i].Name == research.Name {
+				p.research = r
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Stop stops everything, the edge first. What runs is stored and goes on at the
+// next start.
+func (p *Platform) Stop(ctx context.Context) error {
+	var errs []error
+	for i := len(p.started) - 1; i >= 0; i-- {
+		errs = append(errs, p.started[i].Stop(ctx))
+	}
+	if p.nats != nil {
+		p.nats.stop()
+	}
+	if p.lock != nil {
+		errs = append(errs, p.lock.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// connection of the process to its NATS server, for tests and the bus.
+func (p *Platform) NATS(name string) (*nats.Conn, error) { return p.nats.connect(name) }

@@ -1,0 +1,3 @@
+module sabha.dev/playbooks
+
+go 1.26.0

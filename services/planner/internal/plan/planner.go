@@ -1,0 +1,181 @@
+// Package plan executes playbooks: a plan is rows in the task's own
+// transaction, and the interpreter an ordinary run of a task.
+package plan
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+
+	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/clock"
+	"sabha.dev/chassis/ext"
+	"sabha.dev/chassis/fault"
+	"sabha.dev/services/planner/playbook"
+)
+
+// Synthesiser writes an answer out of passages, inside the planner.
+type Synthesiser interface {
+	Synthesise(ctx context.Context, inputs map[string]any) (playbook.Output, error)
+}
+
+// Planner executes playbooks.
+type Planner struct {
+	DB    *sql.DB
+	Books *playbook.Library
+	// General is the playbook for requests that no other takes.
+	General     string
+	Peers       Peers
+	Synthesiser Synthesiser
+	Clock       clock.Clock
+	Logger      *slog.Logger
+	// Random gives numbers in [0,1) for the jitter of retries.
+	Random func() float64
+}
+
+// Check refuses a request whose playbook is not known, before anything is stored.
+func (p *Planner) Check(_ context.Context, req *agent.Request) error {
+	name := req.Message.GetMetadata().GetFields()[ext.Playbook].GetStringValue()
+	if name == "" {
+		return nil
+	}
+	if _, err := p.Books.Find(name); err != nil {
+		return fault.Invalid(`message.metadata["`+ext.Playbook+`"]`, "%s", err)
+	}
+	return nil
+}
+
+// Budget is that of the playbook that will take the request.
+func (p *Planner) Budget(req *agent.Request) time.Duration {
+	out := outputOf("", "", req.Message.GetParts())
+	book, err := p.choose(req.Message, out.Text, out.Data)
+	if err != nil {
+		return 0
+	}
+	return book.Budget
+}
+
+// Run takes a task's plan as far as it goes.
+func (p *Planner) Run(ctx context.Context, run agent.Run) (agent.Outcome, error) {
+	t := run.Task()
+	pl, err := load(ctx, p.DB, p.Books, t.GetId())
+	if errors.Is(err, errNoPlan) {
+		var ask *agent.Outcome
+		pl, ask, err = p.begin(t)
+		if ask != nil {
+			return *ask, nil
+		}
+	}
+	if err != nil {
+		return agent.Outcome{}, err
+	}
+	i := &interpreter{p: p, run: run, plan: pl, reports: make(chan report, len(pl.book.Steps)+1), busy: map[rowKey]bool{}}
+	return i.loop(ctx)
+}
+
+// begin chooses the playbook and completes its input from what the client has
+// said so far. What is missing is asked for.
+func (p *Planner) begin(t *a2apb.Task) (*plan, *agent.Outcome, error) {
+	first, text, data := said(t)
+	book, err := p.choose(first, text, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	input, gaps := complete(book, t)
+	if len(gaps) > 0 {
+		ask := askFor(book, gaps)
+		return nil, &ask, nil
+	}
+	return &plan{task: t.GetId(), book: book, input: input, loops: map[string]playbook.LoopRun{}, phase: running, rows: map[rowKey]*row{}}, nil, nil
+}
+
+func (p *Planner) choose(first *a2apb.Message, text string, data map[string]any) (*playbook.Playbook, error) {
+	if name := first.GetMetadata().GetFields()[ext.Playbook].GetStringValue(); name != "" {
+		book, err := p.Books.Find(name)
+		if err != nil {
+			return nil, fault.Invalid(`message.metadata["`+ext.Playbook+`"]`, "%s", err)
+		}
+		return book, nil
+	}
+	skill := first.GetMetadata().GetFields()[ext.Skill].GetStringValue()
+	book, problems := p.Books.Match(playbook.Request{Text: text, Skill: skill, Data: data})
+	for _, err := range problems {
+		p.Logger.Warn("a matcher failed on a request", "error", err)
+	}
+	if book == nil {
+		return p.Books.Find(p.General)
+	}
+	return book, nil
+}
+
+// said gathers what the client has sent: the first message, its text, and the
+// data of all messages merged in order.
+func said(t *a2apb.Task) (first *a2apb.Message, text string, data map[string]any) {
+	data = map[string]any{}
+	for _, m := range t.GetHistory() {
+		if m.GetRole() != a2apb.Role_ROLE_USER {
+			continue
+		}
+		if first == nil {
+			first, text = m, agent.TextOf(m.GetParts())
+		}
+		for k, v := range outputOf("", "", m.GetParts()).Data {
+			data[k] = v
+		}
+	}
+	return first, text, data
+}
+
+// complete makes the input of a plan. A follow-up in plain text answers the one
+// thing that was missing before it.
+func complete(book *playbook.Playbook, t *a2apb.Task) (map[string]any, []playbook.Gap) {
+	text, data := "", map[string]any{}
+	seen := false
+	for _, m := range t.GetHistory() {
+		if m.GetRole() != a2apb.Role_ROLE_USER {
+			continue
+		}
+		out := outputOf("", "", m.GetParts())
+		for k, v := range out.Data {
+			data[k] = v
+		}
+		if !seen {
+			text, seen = out.Text, true
+			continue
+		}
+		if out.Text == "" {
+			continue
+		}
+		if gaps := book.Input.Check(book.Input.Prepare(text, data)); len(gaps) == 1 && gaps[0].Missing && strings.Count(gaps[0].Path, "/") == 1 {
+			data[strings.TrimPrefix(gaps[0].Path, "/")] = out.Text
+		}
+	}
+	input := book.Input.Prepare(text, data)
+	return input, book.Input.Check(input)
+}
+
+// askFor turns gaps into a question to the client.
+func askFor(book *playbook.Playbook, gaps []playbook.Gap) agent.Outcome {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Playbook %s needs more to begin:", book.Name)
+	var fields []map[string]any
+	for _, g := range gaps {
+		fmt.Fprintf(&b, "\n- %s", g.Message)
+		if g.Description != "" {
+			fmt.Fprintf(&b, " (%s)", g.Description)
+		}
+		fields = append(fields, map[string]any{"path": g.Path, "missing": g.Missing, "problem": g.Message, "description": g.Description})
+	}
+	b.WriteString("\nSend it in a message to this task: as a data part, or as text when one thing is missing.")
+	parts := []*a2apb.Part{agent.Text(b.String())}
+	if data, err := agent.Data(map[string]any{"needs": fields, "schema": book.Input.Schema}); err == nil {
+		parts = append(parts, data)
+	}
+	return agent.InputRequired(parts...)
+}

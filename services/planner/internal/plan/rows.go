@@ -1,0 +1,194 @@
+package plan
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"sabha.dev/services/planner/playbook"
+)
+
+// kind of a row.
+type kind string
+
+const (
+	stepKind         kind = "step"
+	compensationKind kind = "compensation"
+)
+
+// phase of a plan.
+type phase string
+
+const (
+	running    phase = "RUNNING"
+	failing    phase = "FAILING"
+	cancelling phase = "CANCELLING"
+)
+
+// row is one step, or one compensation, in one round of its loop.
+type row struct {
+	Kind    kind
+	Step    string
+	Round   int
+	Attempt int
+	State   playbook.State
+	// WaitsFor is what a running child asks of the client: "input" or "auth", or empty.
+	WaitsFor  string
+	Agent     string
+	Skill     string
+	Inputs    map[string]any
+	ChildTask string
+	Output    playbook.Output
+	Reason    string
+	StartedAt time.Time
+	EndedAt   time.Time
+	// RetryAt is when the next attempt begins; zero when none is due.
+	RetryAt time.Time
+}
+
+type rowKey struct {
+	kind  kind
+	step  string
+	round int
+}
+
+func (r *row) key() rowKey { return rowKey{r.Kind, r.Step, r.Round} }
+
+// plan is the state of one task's plan. Its rows are the truth; this is their image.
+type plan struct {
+	task    string
+	book    *playbook.Playbook
+	input   map[string]any
+	loops   map[string]playbook.LoopRun
+	phase   phase
+	reasons []string
+	rows    map[rowKey]*row
+}
+
+// run is what decisions depend on.
+func (p *plan) run() playbook.Run {
+	run := playbook.Run{Input: p.input, Steps: map[string]playbook.StepRun{}, Loops: p.loops}
+	for _, s := range p.book.Steps {
+		if r := p.current(s); r != nil {
+			run.Steps[s.ID] = playbook.StepRun{State: r.State, Output: r.Output, Reason: r.Reason}
+		}
+	}
+	return run
+}
+
+// current is the row of a step in the present round of its loop, or nil.
+func (p *plan) current(s *playbook.Step) *row {
+	return p.rows[rowKey{stepKind, s.ID, p.loops[s.Loop].Round}]
+}
+
+// write returns a function that stores the plan and some of its rows. It works on
+// copies, for it may run later and more than once.
+func (p *plan) write(changed ...*row) (func(context.Context, *sql.Tx) error, error) {
+	input, err := json.Marshal(p.input)
+	if err != nil {
+		return nil, err
+	}
+	loops, err := json.Marshal(p.loops)
+	if err != nil {
+		return nil, err
+	}
+	reasons, err := json.Marshal(p.reasons)
+	if err != nil {
+		return nil, err
+	}
+	planArgs := []any{p.task, p.book.Name, string(p.book.Version), string(input), string(loops), string(p.phase), string(reasons)}
+	stepArgs := make([][]any, len(changed))
+	for i, r := range changed {
+		inputs, err := json.Marshal(r.Inputs)
+		if err != nil {
+			return nil, err
+		}
+		output, err := json.Marshal(r.Output)
+		if err != nil {
+			return nil, err
+		}
+		stepArgs[i] = []any{
+			p.task, string(r.Kind), r.Step, r.Round, r.Attempt, string(r.State), r.WaitsFor, r.Agent, r.Skill, string(inputs),
+			r.ChildTask, string(output), r.Reason, nanos(r.StartedAt), nanos(r.EndedAt), nanos(r.RetryAt),
+		}
+	}
+	return func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO plans (task_id, playbook, version, input, loops, phase, reasons) VALUES ($1,$2,$3,$4,$5,$6,$7)
+			ON CONFLICT (task_id) DO UPDATE SET loops = excluded.loops, phase = excluded.phase, reasons = excluded.reasons`, planArgs...); err != nil {
+			return fmt.Errorf("plan: %w", err)
+		}
+		for _, args := range stepArgs {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO plan_steps (task_id, kind, step, round, attempt, state, waits_for, agent, skill, inputs,
+				child_task, output, reason, started_at, ended_at, retry_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16)
+				ON CONFLICT (task_id, kind, step, round) DO UPDATE SET attempt = excluded.attempt, state = excluded.state, waits_for = excluded.waits_for,
+				child_task = excluded.child_task, output = excluded.output, reason = excluded.reason, started_at = excluded.started_at,
+				ended_at = excluded.ended_at, retry_at = excluded.retry_at`, args...); err != nil {
+				return fmt.Errorf("plan step: %w", err)
+			}
+		}
+		return nil
+	}, nil
+}
+
+// errNoPlan means that the task has no plan yet.
+var errNoPlan = errors.New("no plan yet")
+
+// load reads a task's plan from its rows.
+func load(ctx context.Context, db *sql.DB, books *playbook.Library, taskID string) (*plan, error) {
+	p := &plan{task: taskID, rows: map[rowKey]*row{}}
+	var name, version, input, loops, reasons string
+	err := db.QueryRowContext(ctx, `SELECT playbook, version, input, loops, phase, reasons FROM plans WHERE task_id = $1`, taskID).
+		Scan(&name, &version, &input, &loops, &p.phase, &reasons)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, errNoPlan
+	}
+	if err != nil {
+		return nil, err
+	}
+	book, ok := books.Version(name, playbook.Version(version))
+	if !ok {
+		return nil, fmt.Errorf("the plan began with playbook %s %s, which is no longer installed", name, version)
+	}
+	p.book = book
+	if err := errors.Join(json.Unmarshal([]byte(input), &p.input), json.Unmarshal([]byte(loops), &p.loops), json.Unmarshal([]byte(reasons), &p.reasons)); err != nil {
+		return nil, fmt.Errorf("plan of task %s: %w", taskID, err)
+	}
+	rows, err := db.QueryContext(ctx, `SELECT kind, step, round, attempt, state, waits_for, agent, skill, inputs, child_task, output, reason,
+		started_at, ended_at, retry_at FROM plan_steps WHERE task_id = $1`, taskID)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var r row
+		var inputs, output string
+		var started, ended, retry int64
+		if err := rows.Scan(&r.Kind, &r.Step, &r.Round, &r.Attempt, &r.State, &r.WaitsFor, &r.Agent, &r.Skill, &inputs, &r.ChildTask, &output,
+			&r.Reason, &started, &ended, &retry); err != nil {
+			return nil, err
+		}
+		if err := errors.Join(json.Unmarshal([]byte(inputs), &r.Inputs), json.Unmarshal([]byte(output), &r.Output)); err != nil {
+			return nil, fmt.Errorf("plan of task %s, step %s: %w", taskID, r.Step, err)
+		}
+		r.StartedAt, r.EndedAt, r.RetryAt = at(started), at(ended), at(retry)
+		p.rows[r.key()] = &r
+	}
+	return p, rows.Err()
+}
+
+func nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+func at(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, n).UTC()
+}

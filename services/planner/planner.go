@@ -1,0 +1,166 @@
+// Package planner is the platform's front agent: it takes a request, chooses the
+// playbook for it and has the other agents carry it out, each step a durable task.
+package planner
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/grpc"
+
+	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/ext"
+	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/service"
+	"sabha.dev/playbooks"
+	"sabha.dev/services/planner/internal/model"
+	"sabha.dev/services/planner/internal/plan"
+	"sabha.dev/services/planner/internal/synthesis"
+	"sabha.dev/services/planner/playbook"
+)
+
+// Name of the service and its tenant.
+const Name = "planner"
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Config of the planner.
+type Config struct {
+	service.Config `yaml:",inline"`
+	// Playbooks is a folder with playbooks beside the shipped ones; empty for none.
+	Playbooks string `yaml:"playbooks"`
+	// Agents are further agents and their skills that playbooks may name, beside the personas.
+	Agents map[string][]string `yaml:"agents"`
+	// Model that writes answers; without one they are quoted from the passages.
+	Model Model `yaml:"model"`
+}
+
+// Model is an endpoint that speaks the OpenAI chat completions API.
+type Model struct {
+	BaseURL string `yaml:"base_url"`
+	Name    string `yaml:"name"`
+	// KeyFile holds the API key; empty for an endpoint that asks for none.
+	KeyFile string        `yaml:"key_file"`
+	Timeout time.Duration `yaml:"timeout"`
+}
+
+// New defines the service. Nothing is started yet.
+func New(c Config) service.Definition {
+	files, err := fs.Sub(migrations, "migrations")
+	return service.Definition{
+		Name: Name, Config: c.Config, Migrations: files,
+		Build: func(_ context.Context, b *service.Base) (*service.Persona, error) {
+			if err != nil {
+				return nil, err
+			}
+			return build(c, b)
+		},
+	}
+}
+
+func build(c Config, b *service.Base) (*service.Persona, error) {
+	catalog := playbook.Personas()
+	for name, skills := range c.Agents {
+		catalog[name] = skills
+	}
+	books, err := library(c.Playbooks, catalog)
+	if err != nil {
+		return nil, err
+	}
+	m, err := model.Open(model.Config{BaseURL: c.Model.BaseURL, Name: c.Model.Name, KeyFile: c.Model.KeyFile, Timeout: c.Model.Timeout})
+	if err != nil {
+		return nil, err
+	}
+	p := &plan.Planner{
+		DB: b.DB.Read, Books: books, General: playbooks.General, Synthesiser: synthesiser{synthesis.NewWriter(m)}, Clock: b.Clock, Logger: b.Log, Random: rand.Float64,
+		Peers: func(name string) (grpc.ClientConnInterface, error) { return b.Peer(name) },
+	}
+	return &service.Persona{Agent: agent.Agent{
+		Tenant: Name, Name: "Sabha", Version: b.Release,
+		Description: "Answers questions and carries out requests with a team of agents. Each step is a durable task; the answer carries its sources and has been checked.",
+		Skills: []agent.Skill{{
+			ID: "plan-and-run", Name: "Plan and run",
+			Description: "Takes a question or request as text, or the input of a playbook as data. Message metadata " + ext.Playbook + " names a playbook; without it one is chosen. " +
+				"Progress comes as status updates whose metadata " + ext.Plan + " shows the steps; the answer is the artifact \"answer\".",
+			Tags:        []string{"orchestration", "research", "question-answering"},
+			Examples:    []string{"How is a finished task cancelled?"},
+			Compensates: true, Run: p.Run, Check: p.Check, BudgetOf: p.Budget,
+		}},
+		Extensions: []*a2apb.AgentExtension{
+			{Uri: ext.Playbook, Description: "Message metadata: the name of the playbook to run, or name@version."},
+			{Uri: ext.Plan, Description: "Task and event metadata: the plan's playbook and its steps with their states, times and child tasks."},
+		},
+		Extended: func(_ context.Context, _ identity.Principal, card *a2apb.AgentCard) error {
+			listPlaybooks(books, card)
+			return nil
+		},
+	}}, nil
+}
+
+// listPlaybooks shows callers who are known what they can ask for by name.
+func listPlaybooks(books *playbook.Library, card *a2apb.AgentCard) {
+	for _, name := range books.Names() {
+		book, ok := books.Latest(name)
+		if !ok {
+			continue
+		}
+		card.Skills = append(card.Skills, &a2apb.AgentSkill{
+			Id: "playbook:" + book.Name, Name: book.Name, Tags: []string{"playbook", "version " + string(book.Version), "risk " + string(book.Risk)},
+			Description: fmt.Sprintf("%s Ask for it with message metadata %s = %q.", book.Description, ext.Playbook, book.Name),
+		})
+	}
+}
+
+// library reads the shipped playbooks and those of a folder. Every problem of
+// every file is in the error.
+func library(dir string, catalog playbook.Catalog) (*playbook.Library, error) {
+	var books []*playbook.Playbook
+	var errs []error
+	add := func(name string, read func() ([]byte, error)) {
+		raw, err := read()
+		if err != nil {
+			errs = append(errs, err)
+			return
+		}
+		book, err := playbook.Parse(name, raw, catalog)
+		if err != nil {
+			errs = append(errs, err)
+			return
+		}
+		books = append(books, book)
+	}
+	shipped, err := fs.Glob(playbooks.Files, "*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range shipped {
+		add(path.Join("playbooks", f), func() ([]byte, error) { return playbooks.Files.ReadFile(f) })
+	}
+	if dir != "" {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return nil, fmt.Errorf("playbooks folder: %w", err)
+		}
+		for _, e := range entries {
+			if ext := filepath.Ext(e.Name()); !e.IsDir() && (ext == ".yaml" || ext == ".yml") && !strings.HasPrefix(e.Name(), ".") {
+				file := filepath.Join(dir, e.Name())
+				add(file, func() ([]byte, error) { return os.ReadFile(file) })
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return playbook.NewLibrary(books...)
+}
