@@ -42,6 +42,7 @@ func TestExpressionsThatExplodeAreStopped(t *testing.T) {
 		"work":    "input.list.all(a, input.list.all(b, input.list.all(c, input.list.all(d, true))))",
 		"lists":   "[[1,2,3,4,5,6,7,8]]" + strings.Repeat(".map(x, [x, x, x, x, x, x, x, x])", 8),
 		"doubled": "[['aaaaaaaa']]" + strings.Repeat(".map(x, x + x)", 40),
+		"json":    "input.list.map(a, json(input.list.map(b, json(input.list))))",
 		"text":    "['aaaaaaaaaaaaaaaa']" + strings.Repeat(".map(x, x + x + x + x)", 20),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,10 +38,12 @@ func newEnvironments(stepIDs []string, inputTypes map[string]*cel.Type) (*enviro
 		fields["sabha.Input"] = inputTypes
 		input = cel.ObjectType("sabha.Input")
 	}
+	// OptionalTypes needs a registry it can add to; ours go around it afterwards.
 	base, err := cel.NewEnv(
 		cel.OptionalTypes(),
 		ext.Strings(),
 		ext.Math(),
+		jsonFunction(),
 		cel.ParserExpressionSizeLimit(MaxExpression),
 		cel.ParserRecursionLimit(100),
 		cel.ExpressionNodeLimit(10_000),
@@ -50,16 +52,17 @@ func newEnvironments(stepIDs []string, inputTypes map[string]*cel.Type) (*enviro
 	if err != nil {
 		return nil, err
 	}
-	typed := cel.CustomTypeProvider(&records{Provider: base.CELTypeProvider(), fields: fields})
-	plain, err := base.Extend(typed, cel.Variable("input", input), cel.Variable("steps", cel.ObjectType("sabha.Steps")))
+	provider := cel.CustomTypeProvider(&records{Provider: base.CELTypeProvider(), fields: fields})
+	adapter := cel.CustomTypeAdapter(ordered{base.CELTypeAdapter()})
+	plain, err := base.Extend(adapter, provider, cel.Variable("input", input), cel.Variable("steps", cel.ObjectType("sabha.Steps")))
 	if err != nil {
 		return nil, err
 	}
-	loop, err := base.Extend(typed, cel.Variable("input", input), cel.Variable("steps", cel.ObjectType("sabha.Steps")), cel.Variable("revision", cel.ObjectType("sabha.Revision")))
+	loop, err := base.Extend(adapter, provider, cel.Variable("input", input), cel.Variable("steps", cel.ObjectType("sabha.Steps")), cel.Variable("revision", cel.ObjectType("sabha.Revision")))
 	if err != nil {
 		return nil, err
 	}
-	match, err := base.Extend(typed, cel.Variable("request", cel.ObjectType("sabha.Request")))
+	match, err := base.Extend(adapter, provider, cel.Variable("request", cel.ObjectType("sabha.Request")))
 	if err != nil {
 		return nil, err
 	}

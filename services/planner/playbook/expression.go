@@ -117,7 +117,7 @@ func (k *compiler) expression(c cursor, src string, env *cel.Env, want *cel.Type
 		c.problem("must give %s; the expression gives %s", cel.FormatCELType(want), cel.FormatCELType(out))
 		return nil
 	}
-	program, err := env.Program(checked, cel.CostLimit(costLimit), cel.MemoryLimit(memoryLimit))
+	program, err := env.Program(checked, cel.CostTracking(jsonCost{}), cel.CostLimit(costLimit), cel.MemoryLimit(memoryLimit))
 	if err != nil {
 		c.problem("%s", err)
 		return nil
@@ -133,7 +133,7 @@ func reportIssues(c cursor, issues *cel.Issues) {
 		if c.Style == yaml.LiteralStyle {
 			line += e.Location.Line()
 		}
-		msg := strings.TrimSpace(e.Message)
+		msg := strings.Join(strings.Fields(e.Message), " ")
 		msg = strings.TrimSuffix(msg, " (in container '')")
 		if head, _, cut := strings.Cut(msg, " expecting {"); cut { // the parser lists every token it knows
 			msg = head

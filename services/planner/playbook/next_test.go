@@ -295,6 +295,20 @@ func TestNextIsTheSameForTheSameRun(t *testing.T) {
 	}
 }
 
+func TestMapsAreReadInTheOrderOfTheirKeys(t *testing.T) {
+	data := map[string]any{"z": 1.0, "a": map[string]any{"y": 2.0, "b": 3.0}, "m": []any{"<x>"}, "k": nil, "q": true}
+	for range 20 {
+		s := begin(t, `
+playbook: order
+version: 1
+steps:
+  - {id: a, agent: memory, skill: recall, inputs: {keys: "= input.map(k, k)", inner: "= input.a.map(k, k)", json: = json(input)}}
+output: {text: done}
+`, "", data)
+		s.expect(`start a@0 {"inner":["b","y"],"json":"{\"a\":{\"b\":3,\"y\":2},\"k\":null,\"m\":[\"\u003cx\u003e\"],\"q\":true,\"z\":1}","keys":["a","k","m","q","z"]}`)
+	}
+}
+
 func TestReadyIgnoresConditions(t *testing.T) {
 	p := mustParse(t, reviewed)
 	if got := p.Ready(Run{}); !slices.Equal(got, []string{"search", "recall"}) {

@@ -55,7 +55,7 @@ func TestGeneralSaysWhyItCannotAnswer(t *testing.T) {
 
 func TestGeneralRevisesOnlyWhatAModelWrote(t *testing.T) {
 	for method, want := range map[string]string{
-		"extractive": `fail validate BELOW_THRESHOLD: the confidence of 0.30 is under the threshold of 0.60 | claim 1 is not supported`,
+		"extractive": `fail validate BELOW_THRESHOLD: the confidence of 0.30 is under the threshold of 0.70 | claim 1 is not supported`,
 		"model":      `revise validate round 1 [draft validate]; start draft@1 {"feedback":["claim 1 is not supported"],"memories":[],"passages":[],"question":"Who?"}`,
 	} {
 		t.Run(method, func(t *testing.T) {
@@ -70,10 +70,18 @@ func TestGeneralRevisesOnlyWhatAModelWrote(t *testing.T) {
 }
 
 func TestComputeChecksTheSnippetsResult(t *testing.T) {
-	s := begin(t, shipped(t, "compute"), "", map[string]any{"code": "6 * 7", "assertions": []any{"data.result == 42"}})
+	rule := map[string]any{"name": "answer", "expression": "data == 42"}
+	s := begin(t, shipped(t, "compute"), "", map[string]any{"code": "6 * 7", "assertions": []any{rule}})
 	s.expect(`start run@0 {"code":"6 * 7","inputs":{}}`)
-	s.completes("run", "42", map[string]any{"result": 42.0})
-	s.expect(`start validate@0 {"answer":"The snippet gave 42 [1]","assertions":["data.result == 42"],"data":{"result":42},"passages":[{"document":"the snippet's result","end":2,"heading_path":[],"id":"run","start":0,"text":"42"}],"product":"compute","risk":"low"}`)
+	s.completes("run", "6 * 7 = 42", map[string]any{"value": 42.0})
+	s.expect(`start validate@0 {"answer":"6 * 7 = 42\nThe result is ` + "`42`" + ` [1].","assertions":[{"expression":"data == 42","name":"answer"}],"computations":[],"data":42,"passages":[{"document":"the snippet's result","id":"run","text":"6 * 7 = 42\nThe result is ` + "`42`" + `."}],"product":"compute","risk":"low"}`)
 	s.completes("validate", "", map[string]any{"confidence": 1.0, "verdict": "pass"})
-	s.expect(`done "42" {"confidence":1,"reasons":[],"result":{"result":42}}`)
+	s.expect(`done "42" {"confidence":1,"printed":"6 * 7 = 42","reasons":[],"result":42}`)
+}
+
+func TestComputeGivesObjectsAsTheyAre(t *testing.T) {
+	s := begin(t, shipped(t, "compute"), "", map[string]any{"code": "{}"})
+	s.completes("run", "", map[string]any{"b": []any{1.0, 2.5}, "a": "x"})
+	s.completes("validate", "", map[string]any{"confidence": 0.9})
+	s.expect(`done "{\"a\":\"x\",\"b\":[1,2.5]}" {"confidence":0.9,"printed":"","reasons":[],"result":{"a":"x","b":[1,2.5]}}`)
 }

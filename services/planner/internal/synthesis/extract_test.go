@@ -50,8 +50,10 @@ func TestHeadingsSayWhatAPassageIsAbout(t *testing.T) {
 }
 
 func TestSentencesAreBounded(t *testing.T) {
-	req := Request{Question: "What does the ferry carry?", MaxSentences: 2, MinRelevance: 0.3, Passages: []Passage{{ID: "a", Confidence: -1,
-		Text: "The ferry carries up to forty cars to the island. The ferry carries mail and newspapers from the city. The ferry carries sheep and their shepherds in autumn."}}}
+	req := Request{Question: "What does the ferry carry?", MaxSentences: 2, MinRelevance: 0.3, Passages: []Passage{{
+		ID: "a", Confidence: -1,
+		Text: "The ferry carries up to forty cars to the island. The ferry carries mail and newspapers from the city. The ferry carries sheep and their shepherds in autumn.",
+	}}}
 	if a := Extract(req); a.Text != "- The ferry carries up to forty cars to the island. [1]\n- The ferry carries mail and newspapers from the city. [1]" {
 		t.Errorf("got %q", a.Text)
 	}
