@@ -1,0 +1,30 @@
+package document
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Why a file cannot be read. Each sentence is fit to be shown to whoever
+// ingests the folder.
+var (
+	ErrUnsupported = errors.New("not a Markdown, HTML or plain-text file")
+	ErrTooLarge    = errors.New("larger than 16 MiB; split it")
+	ErrBinary      = errors.New("binary content (a NUL byte)")
+	ErrEncoding    = errors.New("not valid UTF-8; convert it to UTF-8")
+	ErrTooDeep     = errors.New("nested too deeply")
+	ErrNoText      = errors.New("no text in it")
+	ErrFrontMatter = errors.New("front matter is not valid YAML")
+)
+
+// Error names the file that cannot be read; it wraps one of the reasons.
+type Error struct {
+	Name string
+	Err  error
+}
+
+// Error implements error.
+func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.Name, e.Err) }
+
+// Unwrap gives the reason.
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,254 @@
+package retrieval_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"sabha.dev/chassis/fault"
+	"sabha.dev/services/research/internal/chunk"
+	"sabha.dev/services/research/internal/embed"
+	"sabha.dev/services/research/internal/retrieval"
+)
+
+// shelf is a source in memory.
+type shelf struct {
+	mu         sync.Mutex
+	generation int64
+	documents  map[string]retrieval.Document
+	loads      [][]string // names loaded with passages, load by load
+	err        error
+}
+
+func newShelf() *shelf { return &shelf{documents: map[string]retrieval.Document{}} }
+
+// put stores a document of one passage per text.
+func (s *shelf) put(name string, metadata map[string][]string, texts ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.generation++
+	d := retrieval.Document{Name: name, Title: strings.TrimSuffix(name, ".md"), Version: s.generation, Embedding: embed.HashName, Metadata: metadata, Digest: "sha256:x"}
+	vectors, _ := embed.Hash{}.Embed(context.Background(), texts)
+	for i, text := range texts {
+		d.Passages = append(d.Passages, retrieval.Passage{
+			Chunk:  chunk.Chunk{Ordinal: i, Text: text, HeadingPath: []string{"Part " + fmt.Sprint(i)}, Start: i * 100, End: i*100 + len(text)},
+			Vector: vectors[i],
+		})
+	}
+	s.documents[name] = d
+}
+
+func (s *shelf) remove(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.generation++
+	delete(s.documents, name)
+}
+
+func (s *shelf) Generation(context.Context, string) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.generation, s.err
+}
+
+func (s *shelf) Load(_ context.Context, _ string, known map[string]int64) (int64, []retrieval.Document, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var documents []retrieval.Document
+	var loaded []string
+	for _, d := range s.documents {
+		if known[d.Name] == d.Version {
+			d.Passages = nil
+		} else {
+			loaded = append(loaded, d.Name)
+		}
+		documents = append(documents, d)
+	}
+	slices.SortFunc(documents, func(a, b retrieval.Document) int { return strings.Compare(a.Name, b.Name) })
+	slices.Sort(loaded)
+	s.loads = append(s.loads, loaded)
+	return s.generation, documents, nil
+}
+
+func animals() *shelf {
+	s := newShelf()
+	s.put("cats.md", map[string][]string{"kind": {"guide"}, "product": {"pets", "indoor"}}, "Cats sleep for sixteen hours a day.", "A cat purrs when it is content.")
+	s.put("dogs.md", map[string][]string{"kind": {"guide"}, "product": {"pets"}}, "Dogs need a walk three times a day.", "A dog wags its tail when it is content.")
+	s.put("trains.md", map[string][]string{"kind": {"report"}}, "The night train sleeps sixty passengers.")
+	return s
+}
+
+func search(t *testing.T, e *retrieval.Engine, q retrieval.Query) []string {
+	t.Helper()
+	if q.Limit == 0 {
+		q.Limit = 5
+	}
+	results, err := e.Search(context.Background(), q)
+	if err != nil {
+		t.Fatalf("%+v: %v", q, err)
+	}
+	var names []string
+	for i, r := range results {
+		if r.Confidence < 0 || r.Confidence > 1 || r.Text == "" || r.Digest == "" || len(r.HeadingPath) == 0 {
+			t.Errorf("result %+v", r)
+		}
+		if i > 0 && r.Score > results[i-1].Score {
+			t.Errorf("results are not in the order of their scores: %+v", results)
+		}
+		names = append(names, fmt.Sprintf("%s/%d", r.Document, r.Ordinal))
+	}
+	return names
+}
+
+func TestSearchRanksFiltersAndMisses(t *testing.T) {
+	e := retrieval.New(animals(), embed.Hash{}, "docs")
+	cases := []struct {
+		name string
+		q    retrieval.Query
+		want []string
+	}{
+		{"the best first", retrieval.Query{Text: "when does a cat purr", Limit: 1}, []string{"cats.md/1"}},
+		{"forms of a word", retrieval.Query{Text: "dog walking", Limit: 1}, []string{"dogs.md/0"}},
+		{"a subject nobody has is a miss", retrieval.Query{Text: "quantum chromodynamics"}, nil},
+		{"punctuation alone is a miss", retrieval.Query{Text: `"*^()" ;--`}, nil},
+		{"filter", retrieval.Query{Text: "content", Filters: map[string][]string{"Product": {"INDOOR"}}}, []string{"cats.md/1"}},
+		{"one of several values", retrieval.Query{Text: "tail purr", Filters: map[string][]string{"product": {"indoor", "pets"}}}, []string{"cats.md/1", "dogs.md/1"}},
+		{"every key of a filter", retrieval.Query{Text: "sleep", Filters: map[string][]string{"kind": {"report"}, "product": {"pets"}}}, nil},
+		{"an unknown key", retrieval.Query{Text: "sleep", Filters: map[string][]string{"colour": {"red"}}}, nil},
+		{"least confidence", retrieval.Query{Text: "cat purr unheardof unthinkable", MinConfidence: 0.9}, nil},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if got := search(t, e, c.q); !slices.Equal(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestConfidenceFallsWithWhatIsMissing(t *testing.T) {
+	e := retrieval.New(animals(), embed.Hash{}, "docs")
+	last := 1.0
+	for _, query := range []string{"cat purrs content", "cat purrs elsewhere", "cat purrs elsewhere nowhere"} {
+		results, err := e.Search(context.Background(), retrieval.Query{Text: query, Limit: 1})
+		if err != nil || len(results) != 1 {
+			t.Fatalf("%q: %v, %v", query, results, err)
+		}
+		if c := results[0].Confidence; c >= last {
+			t.Errorf("%q has confidence %.2f, not below %.2f", query, c, last)
+		} else {
+			last = c
+		}
+	}
+}
+
+func TestSearchRefusesWhatIsOutOfBounds(t *testing.T) {
+	e := retrieval.New(animals(), embed.Hash{}, "docs")
+	cases := []struct {
+		field string
+		q     retrieval.Query
+	}{
+		{"query", retrieval.Query{Text: " \n", Limit: 1}},
+		{"query", retrieval.Query{Text: strings.Repeat("a", retrieval.MaxQuery+1), Limit: 1}},
+		{"limit", retrieval.Query{Text: "a", Limit: 0}},
+		{"limit", retrieval.Query{Text: "a", Limit: retrieval.MaxLimit + 1}},
+		{"min_confidence", retrieval.Query{Text: "a", Limit: 1, MinConfidence: 1.01}},
+		{"min_confidence", retrieval.Query{Text: "a", Limit: 1, MinConfidence: -0.1}},
+	}
+	for _, c := range cases {
+		_, err := e.Search(context.Background(), c.q)
+		f := fault.As(err)
+		if f == nil || f.Reason != fault.InvalidArgument || f.Fields[0].Path != c.field {
+			t.Errorf("%.40v: got %v, want a fault on %s", c.q, err, c.field)
+		}
+	}
+}
+
+func TestSearchSeesChangesAndLoadsOnlyThem(t *testing.T) {
+	s := animals()
+	e := retrieval.New(s, embed.Hash{}, "docs")
+	search(t, e, retrieval.Query{Text: "cat"})
+	s.put("birds.md", nil, "A parrot repeats words.")
+	if got := search(t, e, retrieval.Query{Text: "parrot"}); !slices.Equal(got, []string{"birds.md/0"}) {
+		t.Errorf("after adding: %v", got)
+	}
+	s.put("birds.md", nil, "A penguin cannot fly.")
+	if got := search(t, e, retrieval.Query{Text: "parrot"}); got != nil {
+		t.Errorf("a replaced passage is still found: %v", got)
+	}
+	s.remove("cats.md")
+	if got := search(t, e, retrieval.Query{Text: "purrs"}); got != nil {
+		t.Errorf("a removed passage is still found: %v", got)
+	}
+	want := [][]string{{"cats.md", "dogs.md", "trains.md"}, {"birds.md"}, {"birds.md"}, nil}
+	if fmt.Sprint(s.loads) != fmt.Sprint(want) {
+		t.Errorf("loaded %v, want %v", s.loads, want)
+	}
+}
+
+func TestSearchIgnoresVectorsOfAnotherEmbedder(t *testing.T) {
+	s := animals()
+	d := s.documents["cats.md"]
+	d.Embedding = "another-model"
+	for i := range d.Passages {
+		d.Passages[i].Vector = []float32{1}
+	}
+	s.documents["cats.md"] = d
+	e := retrieval.New(s, embed.Hash{}, "docs")
+	if got := search(t, e, retrieval.Query{Text: "cat purrs", Limit: 1}); !slices.Equal(got, []string{"cats.md/1"}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestSearchInParallelWithChanges(t *testing.T) {
+	s := animals()
+	e := retrieval.New(s, embed.Hash{}, "docs")
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for j := range 20 {
+				if i == 0 {
+					s.put("birds.md", nil, fmt.Sprintf("A parrot repeats word%d.", j))
+				}
+				if results, err := e.Search(context.Background(), retrieval.Query{Text: "cat purrs", Limit: 1}); err != nil || len(results) != 1 {
+					t.Errorf("got %v, %v", results, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestSearchTellsOfABrokenStore(t *testing.T) {
+	s := animals()
+	s.err = errors.New("disk on fire")
+	_, err := retrieval.New(s, embed.Hash{}, "docs").Search(context.Background(), retrieval.Query{Text: "cat", Limit: 1})
+	if !errors.Is(err, s.err) || fault.As(err) != nil {
+		t.Errorf("got %v, want the cause and nothing for a client", err)
+	}
+}
+
+func FuzzSearchTakesAnyText(f *testing.F) {
+	e := retrieval.New(animals(), embed.Hash{}, "docs")
+	for _, seed := range []string{`"unbalanced`, `NEAR(cat dog, 2)`, `col:cat* AND (NOT`, `'; DROP TABLE chunks; --`, "cat\x00dog", "\xff\xfe", "& | ! <-> :*", "{}[]^~\\/"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.TrimSpace(text) == "" || len(text) > retrieval.MaxQuery {
+			return
+		}
+		results, err := e.Search(context.Background(), retrieval.Query{Text: text, Limit: 5})
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		for _, r := range results {
+			if !(r.Confidence >= 0 && r.Confidence <= 1) {
+				t.Fatalf("%q: confidence %v", text, r.Confidence)
+			}
+		}
+	})
+}

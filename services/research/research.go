@@ -1,0 +1,94 @@
+// Package research is the persona that finds: it ingests documents and answers
+// questions with passages of them, over A2A and over MCP.
+package research
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"sabha.dev/chassis/clock"
+	"sabha.dev/chassis/service"
+	"sabha.dev/chassis/sqldb"
+	"sabha.dev/services/research/internal/a2aagent"
+	"sabha.dev/services/research/internal/embed"
+	"sabha.dev/services/research/internal/ingest"
+	"sabha.dev/services/research/internal/mcpserver"
+	"sabha.dev/services/research/internal/retrieval"
+	"sabha.dev/services/research/internal/sqlstore"
+	"sabha.dev/services/research/migrations"
+)
+
+// Name of the service and its tenant.
+const Name = "research"
+
+// MCPPath is where the service's HTTP port serves MCP.
+const MCPPath = "/mcp"
+
+// defaultCollection is searched when the configuration names none.
+const defaultCollection = "documents"
+
+// Config of research.
+type Config struct {
+	service.Config `yaml:",inline"`
+	// Documents is a folder that is ingested before the service serves; empty
+	// for none, and then what was ingested before is searched.
+	Documents string `yaml:"documents"`
+	// Collection that is filled and searched; default "documents".
+	Collection string `yaml:"collection"`
+}
+
+// Report says what became of every file of a folder.
+type Report = ingest.Report
+
+// New defines the service. Nothing is started yet. A documents folder that
+// cannot be read fails the start; files in it that cannot are logged by name.
+func New(c Config) service.Definition {
+	return service.Definition{
+		Name: Name, Config: c.Config, Migrations: migrations.Files,
+		Build: func(ctx context.Context, b *service.Base) (*service.Persona, error) { return build(ctx, c, b) },
+	}
+}
+
+func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, error) {
+	store := sqlstore.New(b.DB, b.Clock)
+	if c.Documents != "" {
+		report, err := ingest.New(store, embed.Hash{}).Folder(ctx, c.collection(), c.Documents)
+		if err != nil {
+			return nil, err
+		}
+		b.Log.Info("documents ingested", "folder", c.Documents, "ingested", len(report.Ingested), "passages", report.Chunks,
+			"unchanged", report.Unchanged, "skipped", len(report.Skipped), "removed", len(report.Removed))
+		for _, s := range report.Skipped {
+			b.Log.Warn("document skipped", "document", s.Name, "reason", s.Reason)
+		}
+	}
+	engine := retrieval.New(store, embed.Hash{}, c.collection())
+	mcp, err := mcpserver.New(engine, b.Release, b.Log)
+	if err != nil {
+		return nil, err
+	}
+	return &service.Persona{Agent: a2aagent.New(engine, b.Release), HTTP: map[string]http.Handler{MCPPath: mcp}}, nil
+}
+
+// Ingest brings a folder into the configured collection and reports what
+// became of each file. It works on the database, beside a running service or
+// without one: a running one finds the change with its next search.
+func Ingest(ctx context.Context, c Config, dir string) (Report, error) {
+	db, err := sqldb.Open(ctx, c.Database)
+	if err != nil {
+		return Report{}, fmt.Errorf("research: %w", err)
+	}
+	defer func() { _ = db.Close() }()
+	if err := sqldb.Migrate(ctx, db, Name, migrations.Files); err != nil {
+		return Report{}, fmt.Errorf("research: %w", err)
+	}
+	return ingest.New(sqlstore.New(db, clock.System{}), embed.Hash{}).Folder(ctx, c.collection(), dir)
+}
+
+func (c Config) collection() string {
+	if c.Collection == "" {
+		return defaultCollection
+	}
+	return c.Collection
+}
