@@ -1,0 +1,128 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/health/grpc_health_v1"
+
+	"sabha.dev/chassis/binding"
+	"sabha.dev/chassis/service"
+	"sabha.dev/services/gateway/internal/cards"
+	"sabha.dev/services/gateway/internal/edge"
+)
+
+// Bounds of an HTTP connection.
+const (
+	headerWithin = 10 * time.Second
+	bodyWithin   = 30 * time.Second
+	idleWithin   = 2 * time.Minute
+	maxHeader    = 64 << 10
+)
+
+// serveHTTP serves the HTTP bindings on the public port, and health and metrics
+// on the operators' port if there is one.
+func (r *Running) serveHTTP(c Config, guard *edge.Guard, source *cards.Source, public net.Listener) error {
+	a2a, err := binding.New(r.innerConn, binding.Config{Cards: source.Card, Clock: r.base.Clock, Log: r.base.Log, MaxBody: edge.MaxRequest})
+	if err != nil {
+		return err
+	}
+	operators := service.Handler(r.base, nil)
+	paths := map[string]http.Handler{
+		"/healthz": http.HandlerFunc(r.healthz),
+		"/metrics": guard.Handler(operators, edge.Operator, edge.Auditor),
+	}
+	for path, h := range c.Mount {
+		if _, taken := paths[path]; taken {
+			return fmt.Errorf("mounted path %s is the gateway's own", path)
+		}
+		paths[path] = guard.Handler(h)
+	}
+	r.serveWeb(public, handler{paths: paths, a2a: a2a})
+	if c.HTTP == "" {
+		return nil
+	}
+	private, err := r.listen("http", c.HTTP)
+	if err != nil {
+		return err
+	}
+	r.serveWeb(private, operators)
+	return nil
+}
+
+func (r *Running) serveWeb(l net.Listener, h http.Handler) {
+	s := &http.Server{Handler: h, ReadHeaderTimeout: headerWithin, IdleTimeout: idleWithin, MaxHeaderBytes: maxHeader}
+	r.web = append(r.web, s)
+	go func() {
+		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			r.failed <- err
+		}
+	}()
+}
+
+// healthz tells whether the gateway takes calls; while it stops it does not.
+func (r *Running) healthz(w http.ResponseWriter, req *http.Request) {
+	res, err := r.health.Check(req.Context(), &grpc_health_v1.HealthCheckRequest{})
+	if err != nil || res.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, "stopping\n")
+		return
+	}
+	_, _ = io.WriteString(w, "ok\n")
+}
+
+// handler serves a few fixed paths; all others are A2A's. It is no ServeMux,
+// which redirects paths that A2A answers itself.
+type handler struct {
+	paths map[string]http.Handler
+	a2a   http.Handler
+}
+
+func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r = edge.WithOrigin(r)
+	keepCredentials(r.Header)
+	if r.ContentLength != 0 {
+		// A body has its time; a stream of events that may follow has as much as it needs.
+		rc := http.NewResponseController(w)
+		_ = rc.SetReadDeadline(time.Now().Add(bodyWithin))
+		r.Body = &timedBody{r.Body, rc}
+	}
+	if own, ok := h.paths[r.URL.Path]; ok {
+		own.ServeHTTP(w, r)
+		return
+	}
+	h.a2a.ServeHTTP(w, r)
+}
+
+// keepCredentials makes credentials that are given twice, or given and empty,
+// arrive as what they are: the bindings pass on the first that is not empty, and
+// a caller who meant to be known would be taken for another or for nobody.
+func keepCredentials(h http.Header) {
+	for _, name := range []string{"X-API-Key", "Authorization"} {
+		values := h.Values(name)
+		if len(values) == 0 || (len(values) == 1 && values[0] != "") {
+			continue
+		}
+		// Several lines mean the same as one with commas (RFC 9110 section 5.3), which is no key.
+		h.Set(name, strings.Join(values, ",")+",")
+	}
+}
+
+// timedBody lifts the deadline once the body has been read.
+type timedBody struct {
+	io.ReadCloser
+	rc *http.ResponseController
+}
+
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		_ = b.rc.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}

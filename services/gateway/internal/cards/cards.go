@@ -1,0 +1,142 @@
+// Package cards publishes the cards of agents under the gateway's own address.
+package cards
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/protobuf/proto"
+
+	"sabha.dev/chassis/clock"
+	"sabha.dev/chassis/engine"
+	"sabha.dev/chassis/fault"
+	adminv1 "sabha.dev/gen/sabha/admin/v1"
+)
+
+const (
+	// maxAge of a card before its agent is asked again.
+	maxAge = 30 * time.Second
+	// retryAfter a failure, the card that is held is given out meanwhile.
+	retryAfter = 5 * time.Second
+	// fetchWithin bounds one question for a card.
+	fetchWithin = 5 * time.Second
+)
+
+// Address is where clients reach the gateway.
+type Address struct {
+	// HTTP is the base of the HTTP bindings, without a slash at its end.
+	HTTP string
+	// GRPC is host:port.
+	GRPC string
+}
+
+// Source gives the cards of agents by tenant.
+type Source struct {
+	address Address
+	clock   clock.Clock
+	log     *slog.Logger
+	agents  map[string]*held
+}
+
+// held is the card of one agent.
+type held struct {
+	admin adminv1.AdminServiceClient
+
+	mu    sync.Mutex
+	card  *a2apb.AgentCard
+	until time.Time
+}
+
+// New makes a source over the admin services of agents by tenant.
+func New(a Address, agents map[string]adminv1.AdminServiceClient, c clock.Clock, log *slog.Logger) *Source {
+	s := &Source{address: a, clock: c, log: log, agents: map[string]*held{}}
+	for tenant, admin := range agents {
+		s.agents[tenant] = &held{admin: admin}
+	}
+	return s
+}
+
+// Card is the public card of a tenant, at most half a minute old; while its
+// agent cannot be asked, the last one known. It is shared: do not change it.
+func (s *Source) Card(ctx context.Context, tenant string) (*a2apb.AgentCard, error) {
+	h, ok := s.agents[tenant]
+	if !ok {
+		return nil, fault.New(fault.UnknownTenant, "there is no agent %q here", tenant)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := s.clock.Now()
+	if h.card != nil && now.Before(h.until) {
+		return h.card, nil
+	}
+	// Others wait for this answer too, so it does not end with the one who asked.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchWithin)
+	defer cancel()
+	card, err := fetch(ctx, h.admin)
+	if err == nil {
+		h.card, h.until = s.Complete(tenant, card), now.Add(maxAge)
+		return h.card, nil
+	}
+	s.log.Warn("the card of an agent cannot be had", "tenant", tenant, "held", h.card != nil, "error", err)
+	if h.card != nil {
+		h.until = now.Add(retryAfter)
+		return h.card, nil
+	}
+	e := fault.New(fault.Unavailable, "the agent cannot be reached at the moment; try again later")
+	e.RetryAfter = retryAfter
+	return nil, e.Because(err)
+}
+
+func fetch(ctx context.Context, admin adminv1.AdminServiceClient) (*a2apb.AgentCard, error) {
+	res, err := admin.GetCard(ctx, &adminv1.GetCardRequest{})
+	if err != nil {
+		return nil, err
+	}
+	card := &a2apb.AgentCard{}
+	if err := proto.Unmarshal(res.GetCard(), card); err != nil {
+		return nil, fmt.Errorf("card: %w", err)
+	}
+	return card, nil
+}
+
+// Names of the bindings (specification 4.4.6).
+const (
+	bindingHTTP    = "HTTP+JSON"
+	bindingJSONRPC = "JSONRPC"
+	bindingGRPC    = "GRPC"
+)
+
+// Names of the security schemes on cards.
+const (
+	schemeAPIKey = "apiKey"
+	schemeBearer = "bearer"
+)
+
+// Complete gives a copy of the card that an agent gives of itself with what its
+// publisher knows: where it is reached and how callers make themselves known.
+func (s *Source) Complete(tenant string, card *a2apb.AgentCard) *a2apb.AgentCard {
+	c := proto.CloneOf(card)
+	c.SupportedInterfaces = []*a2apb.AgentInterface{
+		{Url: s.address.HTTP, ProtocolBinding: bindingHTTP, ProtocolVersion: engine.Protocol, Tenant: tenant},
+		{Url: s.address.HTTP + "/rpc", ProtocolBinding: bindingJSONRPC, ProtocolVersion: engine.Protocol, Tenant: tenant},
+		{Url: s.address.GRPC, ProtocolBinding: bindingGRPC, ProtocolVersion: engine.Protocol, Tenant: tenant},
+	}
+	c.SecuritySchemes = map[string]*a2apb.SecurityScheme{
+		schemeAPIKey: {Scheme: &a2apb.SecurityScheme_ApiKeySecurityScheme{ApiKeySecurityScheme: &a2apb.APIKeySecurityScheme{
+			Description: "An API key of this platform, in a header; in gRPC, metadata x-api-key.", Location: "header", Name: "X-API-Key",
+		}}},
+		schemeBearer: {Scheme: &a2apb.SecurityScheme_HttpAuthSecurityScheme{HttpAuthSecurityScheme: &a2apb.HTTPAuthSecurityScheme{
+			Description: "An API key of this platform as a bearer token; in gRPC, metadata authorization.", Scheme: "Bearer",
+		}}},
+	}
+	// Requirements in a list are alternatives: either scheme will do.
+	c.SecurityRequirements = []*a2apb.SecurityRequirement{
+		{Schemes: map[string]*a2apb.StringList{schemeAPIKey: {}}},
+		{Schemes: map[string]*a2apb.StringList{schemeBearer: {}}},
+	}
+	return c
+}

@@ -1,0 +1,196 @@
+// Package edge is the gateway's outer skin: who may call which method how
+// often, and what of a call reaches the inside.
+package edge
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/protobuf/proto"
+
+	"sabha.dev/chassis/clock"
+	"sabha.dev/chassis/engine"
+	"sabha.dev/chassis/ext"
+	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/identity"
+)
+
+// Config of a guard.
+type Config struct {
+	Keys    Keys
+	Granter Granter
+	Clock   clock.Clock
+	Log     *slog.Logger
+	// Caller bounds each principal, Anonymous each address without credentials.
+	Caller, Anonymous Limit
+}
+
+// Guard admits calls from outside.
+type Guard struct {
+	authenticator *authenticator
+	log           *slog.Logger
+	callers       *buckets
+	strangers     *buckets
+}
+
+// NewGuard makes a guard.
+func NewGuard(c Config) *Guard {
+	return &Guard{
+		authenticator: &authenticator{keys: c.Keys, granter: c.Granter, grants: map[string]string{}},
+		log:           c.Log, callers: newBuckets(c.Caller, c.Clock), strangers: newBuckets(c.Anonymous, c.Clock),
+	}
+}
+
+// serviceParameters of A2A are all that handlers see of a call's metadata.
+// Credentials end here, and names that services of the platform trust never get in.
+var serviceParameters = []string{ext.MetadataVersion, ext.MetadataExtensions, ext.MetadataCursor}
+
+// admission is a call that may go on.
+type admission struct {
+	ctx context.Context
+	// secret that the call was made with, if any.
+	secret string
+}
+
+// admit decides on a call of a method from an address.
+func (g *Guard) admit(ctx context.Context, method, address string) (admission, error) {
+	r, ok := policy[method]
+	if !ok {
+		return admission{}, fault.New(fault.PermissionDenied, "no policy allows this method")
+	}
+	md, _ := metadata.FromIncomingContext(ctx)
+	inner := metadata.MD{}
+	for _, name := range serviceParameters {
+		if v := md.Get(name); len(v) > 0 {
+			inner[name] = v
+		}
+	}
+	ctx = metadata.NewIncomingContext(ctx, inner)
+	if r.open {
+		return admission{ctx: ctx}, nil
+	}
+	call, secret, err := g.identify(ctx, md.Get("x-api-key"), md.Get("authorization"), address)
+	if err != nil {
+		return admission{}, err
+	}
+	if err := r.allows(call.Principal); err != nil {
+		return admission{}, err
+	}
+	if r.a2a {
+		if err := engine.CheckVersion(ctx); err != nil {
+			return admission{}, err
+		}
+	}
+	return admission{ctx: identity.WithCall(ctx, call), secret: secret}, nil
+}
+
+// identify gives the call that credentials make, counted against its limit.
+// Credentials that are not good count against the address.
+func (g *Guard) identify(ctx context.Context, apiKeys, authorizations []string, address string) (identity.Call, string, error) {
+	secret, err := credential(apiKeys, authorizations)
+	if err == nil && secret == "" {
+		return identity.Call{Actor: identity.Gateway}, "", g.strangers.take(clientName(address))
+	}
+	var call identity.Call
+	if err == nil {
+		call, err = g.authenticator.known(ctx, secret)
+	}
+	if fault.Is(err, fault.Unauthenticated) {
+		if over := g.strangers.take(clientName(address)); over != nil {
+			return identity.Call{}, "", over
+		}
+	}
+	if err != nil {
+		return identity.Call{}, "", err
+	}
+	return call, secret, g.callers.take(call.Principal.Key())
+}
+
+func (r rule) allows(p identity.Principal) error {
+	if len(r.scopes) == 0 || slices.ContainsFunc(r.scopes, p.Has) {
+		return nil
+	}
+	if p.Anonymous() {
+		return fault.New(fault.Unauthenticated, "this needs a caller who is known; send an API key")
+	}
+	return fault.New(fault.PermissionDenied, "this needs one of the scopes %v; the API key has none of them", r.scopes)
+}
+
+// entrance is a way in: how the address of a caller is known there, and how large
+// a request may be, bytes.
+type entrance struct {
+	origin     func(context.Context) string
+	maxRequest int
+}
+
+// peerAddress is the address of a client with a connection of its own.
+func peerAddress(ctx context.Context) string {
+	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
+		return p.Addr.String()
+	}
+	return ""
+}
+
+// fits refuses a request that is too large, after its caller is known.
+func (e entrance) fits(request any) error {
+	if m, ok := request.(proto.Message); ok && proto.Size(m) > e.maxRequest {
+		return fault.New(fault.TooLarge, "the request is larger than %d MiB; send large content by reference", MaxRequest>>20)
+	}
+	return nil
+}
+
+func (g *Guard) unary(e entrance) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		a, err := g.admit(ctx, info.FullMethod, e.origin(ctx))
+		if err == nil {
+			err = e.fits(req)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return next(a.ctx, req)
+	}
+}
+
+func (g *Guard) stream(e entrance) grpc.StreamServerInterceptor {
+	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		a, err := g.admit(ss.Context(), info.FullMethod, e.origin(ss.Context()))
+		if err != nil {
+			return err
+		}
+		return next(srv, &admittedStream{ss, g, a, e})
+	}
+}
+
+// admittedStream is a stream of a caller who must stay known while it lasts.
+type admittedStream struct {
+	grpc.ServerStream
+	guard     *Guard
+	admission admission
+	entrance  entrance
+}
+
+// Context is the stream's context with its caller.
+func (s *admittedStream) Context() context.Context { return s.admission.ctx }
+
+// RecvMsg receives the request.
+func (s *admittedStream) RecvMsg(m any) error {
+	if err := s.ServerStream.RecvMsg(m); err != nil {
+		return err
+	}
+	return s.entrance.fits(m)
+}
+
+// SendMsg sends an event, unless the key was revoked since.
+func (s *admittedStream) SendMsg(m any) error {
+	if s.admission.secret != "" {
+		if _, err := s.guard.authenticator.known(s.admission.ctx, s.admission.secret); fault.Is(err, fault.Unauthenticated) {
+			return err
+		}
+	}
+	return s.ServerStream.SendMsg(m)
+}

@@ -1,0 +1,53 @@
+package edge
+
+import (
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/grpc/health/grpc_health_v1"
+
+	adminv1 "sabha.dev/gen/sabha/admin/v1"
+)
+
+// Scopes that open more than an own caller's tasks.
+const (
+	Operator = "operator"
+	Auditor  = "auditor"
+)
+
+// rule says who may call a method.
+type rule struct {
+	// open methods need no credentials and are not counted.
+	open bool
+	// scopes, one of which the caller needs; none means everybody, anonymous callers too.
+	scopes []string
+	// a2a methods are called in a version of the protocol.
+	a2a bool
+}
+
+// policy names the methods that may be called from outside. What it does not
+// name is refused. Which skills anonymous callers may use is the agent's own decision.
+var policy = makePolicy()
+
+func makePolicy() map[string]rule {
+	overseers := rule{scopes: []string{Operator, Auditor}}
+	p := map[string]rule{
+		grpc_health_v1.Health_Check_FullMethodName:    {open: true},
+		adminv1.AdminService_ListTasks_FullMethodName: overseers,
+		adminv1.AdminService_ListHops_FullMethodName:  overseers,
+	}
+	for _, m := range []string{
+		a2apb.A2AService_SendMessage_FullMethodName,
+		a2apb.A2AService_SendStreamingMessage_FullMethodName,
+		a2apb.A2AService_GetTask_FullMethodName,
+		a2apb.A2AService_ListTasks_FullMethodName,
+		a2apb.A2AService_CancelTask_FullMethodName,
+		a2apb.A2AService_SubscribeToTask_FullMethodName,
+		a2apb.A2AService_CreateTaskPushNotificationConfig_FullMethodName,
+		a2apb.A2AService_GetTaskPushNotificationConfig_FullMethodName,
+		a2apb.A2AService_ListTaskPushNotificationConfigs_FullMethodName,
+		a2apb.A2AService_DeleteTaskPushNotificationConfig_FullMethodName,
+		a2apb.A2AService_GetExtendedAgentCard_FullMethodName,
+	} {
+		p[m] = rule{a2a: true}
+	}
+	return p
+}

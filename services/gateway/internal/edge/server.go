@@ -1,0 +1,130 @@
+package edge
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/trace"
+)
+
+// Bounds of what comes in.
+const (
+	// MaxRequest is the size of a request as a client sends it, bytes, on every binding.
+	MaxRequest = 4 << 20
+	// maxMessage is what the transport takes, bytes. Above it gRPC refuses by itself,
+	// in words of its own; between the two the guard does. Behind HTTP there is
+	// nothing in between, since numbers grow when they become Protobuf.
+	maxMessage = 16 << 20
+	maxHeaders = 64 << 10
+	// maxStreams of one connection.
+	maxStreams = 1024
+)
+
+// Public makes the server of the public gRPC port.
+func (g *Guard) Public() *grpc.Server {
+	return g.server(entrance{origin: peerAddress, maxRequest: MaxRequest},
+		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 15 * time.Minute, MaxConnectionAge: time.Hour, MaxConnectionAgeGrace: 5 * time.Minute, Time: time.Minute}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+	)
+}
+
+// Inner makes the server behind the HTTP bindings. It believes what Dial says
+// about where a call comes from, so it must be reached in memory only.
+func (g *Guard) Inner() *grpc.Server {
+	return g.server(entrance{origin: declared, maxRequest: maxMessage})
+}
+
+func (g *Guard) server(e entrance, more ...grpc.ServerOption) *grpc.Server {
+	return grpc.NewServer(append(more,
+		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.MaxHeaderListSize(maxHeaders),
+		grpc.ChainUnaryInterceptor(trace.Unary, g.mapUnary, g.unary(e)),
+		grpc.ChainStreamInterceptor(trace.Stream, g.mapStream, g.stream(e)),
+	)...)
+}
+
+type originKey struct{}
+
+// originHeader carries the client's address from the HTTP side to Inner. Public never reads it.
+const originHeader = "sabha-client"
+
+// WithOrigin notes the address of an HTTP client for calls over a Dial connection.
+func WithOrigin(r *http.Request) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), originKey{}, r.RemoteAddr))
+}
+
+// Dial gives the options of the connection to Inner.
+func Dial() []grpc.DialOption {
+	declare := func(ctx context.Context) context.Context {
+		address, _ := ctx.Value(originKey{}).(string)
+		return metadata.AppendToOutgoingContext(ctx, originHeader, address)
+	}
+	return []grpc.DialOption{
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
+		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			return invoke(declare(ctx), method, req, reply, cc, opts...)
+		}),
+		grpc.WithStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			return open(declare(ctx), desc, cc, method, opts...)
+		}),
+	}
+}
+
+func declared(ctx context.Context) string {
+	md, _ := metadata.FromIncomingContext(ctx)
+	return strings.Join(md.Get(originHeader), ",")
+}
+
+// mapUnary turns the errors of handlers into statuses for clients and panics into
+// internal errors.
+func (g *Guard) mapUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (res any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			res, err = nil, panicked(ctx, g.log, info.FullMethod, p)
+		}
+	}()
+	res, err = next(ctx, req)
+	if err != nil {
+		return nil, mapped(ctx, g.log, info.FullMethod, err)
+	}
+	return res, nil
+}
+
+func (g *Guard) mapStream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicked(ss.Context(), g.log, info.FullMethod, p)
+		}
+	}()
+	return mapped(ss.Context(), g.log, info.FullMethod, next(srv, ss))
+}
+
+func mapped(ctx context.Context, log *slog.Logger, method string, err error) error {
+	if err == nil {
+		return nil
+	}
+	e, s := fault.As(err), fault.Status(err)
+	switch _, passed := status.FromError(err); {
+	case e != nil && e.Unwrap() != nil:
+		log.Warn("call refused", "method", method, "trace_id", trace.Of(ctx).TraceID, "reason", e.Reason, "error", err)
+	case e == nil && !passed && s.Code() == codes.Internal:
+		log.Error("call failed", "method", method, "trace_id", trace.Of(ctx).TraceID, "error", err)
+	}
+	return s.Err()
+}
+
+func panicked(ctx context.Context, log *slog.Logger, method string, p any) error {
+	log.Error("a handler panicked", "method", method, "trace_id", trace.Of(ctx).TraceID, "panic", p, "stack", string(debug.Stack()))
+	return status.Error(codes.Internal, "internal error; the operator finds it in the log by trace id")
+}

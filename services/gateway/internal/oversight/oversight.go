@@ -1,0 +1,122 @@
+// Package oversight answers operators and auditors for the platform as a whole.
+package oversight
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/trace"
+	adminv1 "sabha.dev/gen/sabha/admin/v1"
+)
+
+// Service asks the services of the platform. Its callers have been checked for
+// their scope; what they ask is logged with who asked.
+type Service struct {
+	adminv1.UnimplementedAdminServiceServer
+	front    adminv1.AdminServiceClient
+	services map[string]adminv1.AdminServiceClient
+	log      *slog.Logger
+}
+
+// New makes the service over the admin services of the front agent, which has
+// the requests of clients, and of every service that records hops, by name.
+func New(front adminv1.AdminServiceClient, services map[string]adminv1.AdminServiceClient, log *slog.Logger) *Service {
+	return &Service{front: front, services: services, log: log}
+}
+
+func (s *Service) outgoing(ctx context.Context, method, about string) (context.Context, error) {
+	call, ok := identity.CallOf(ctx)
+	if !ok {
+		return nil, fault.New(fault.Unauthenticated, "the call carries no identity")
+	}
+	s.log.Info("oversight", "method", method, "about", about, "principal", call.Principal.Key(), "trace_id", trace.Of(ctx).TraceID)
+	return identity.WithOutgoing(ctx, call), nil
+}
+
+// ListTasks lists the requests of all callers: the root tasks.
+func (s *Service) ListTasks(ctx context.Context, req *adminv1.ListTasksRequest) (*adminv1.ListTasksResponse, error) {
+	ctx, err := s.outgoing(ctx, "ListTasks", strings.Join(req.GetStates(), ","))
+	if err != nil {
+		return nil, err
+	}
+	res, err := s.front.ListTasks(ctx, req)
+	if err != nil {
+		return nil, named("planner", err)
+	}
+	return res, nil
+}
+
+// ListHops gives the hops of a request in every service, in the order in which
+// they began. A service that cannot be asked fails the call: a trail with a hole
+// looks like one without.
+func (s *Service) ListHops(ctx context.Context, req *adminv1.ListHopsRequest) (*adminv1.ListHopsResponse, error) {
+	ctx, err := s.outgoing(ctx, "ListHops", req.GetTaskId()+req.GetTraceId())
+	if err != nil {
+		return nil, err
+	}
+	hops, err := s.collect(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	// Only the service that has a child task knows its root, under which the others find theirs.
+	if root := rootOf(hops); root != "" && req.GetTaskId() != "" && root != req.GetTaskId() {
+		if hops, err = s.collect(ctx, &adminv1.ListHopsRequest{TaskId: root}); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(hops, func(a, b *adminv1.Hop) int {
+		if c := a.GetStartedAt().AsTime().Compare(b.GetStartedAt().AsTime()); c != 0 {
+			return c
+		}
+		return strings.Compare(a.GetAgent()+a.GetTaskId(), b.GetAgent()+b.GetTaskId())
+	})
+	return &adminv1.ListHopsResponse{Hops: hops}, nil
+}
+
+func rootOf(hops []*adminv1.Hop) string {
+	for _, h := range hops {
+		if h.GetRootTaskId() != "" {
+			return h.GetRootTaskId()
+		}
+	}
+	return ""
+}
+
+func (s *Service) collect(ctx context.Context, req *adminv1.ListHopsRequest) ([]*adminv1.Hop, error) {
+	var (
+		mu  sync.Mutex
+		all []*adminv1.Hop
+	)
+	group, ctx := errgroup.WithContext(ctx)
+	for name, service := range s.services {
+		group.Go(func() error {
+			res, err := service.ListHops(ctx, req)
+			if err != nil {
+				return named(name, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, res.GetHops()...)
+			return nil
+		})
+	}
+	return all, group.Wait()
+}
+
+// named says which service could not be asked.
+func named(service string, err error) error {
+	if s := status.Convert(err); s.Code() == codes.Unavailable && len(s.Proto().GetDetails()) == 0 {
+		return fault.New(fault.Unavailable, "service %s cannot be reached, and without it the answer would be incomplete; try again later", service).
+			With("service", service).Because(err)
+	}
+	return err
+}

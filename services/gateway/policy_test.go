@@ -1,0 +1,93 @@
+package gateway_test
+
+import (
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	"sabha.dev/services/gateway"
+)
+
+const (
+	admitted = "admitted"
+	unknown  = "UNAUTHENTICATED"
+	refused  = "PERMISSION_DENIED"
+)
+
+// who is the expected answer to nobody, to a caller without scopes, and to the
+// two scopes that oversee.
+type who struct{ nobody, caller, operator, auditor string }
+
+var (
+	everyone  = who{admitted, admitted, admitted, admitted}
+	overseers = who{unknown, refused, admitted, admitted}
+	noOne     = who{refused, refused, refused, refused}
+)
+
+// decided is the decision on every method that the public port registers.
+var decided = map[string]who{
+	a2apb.A2AService_SendMessage_FullMethodName:                      everyone,
+	a2apb.A2AService_SendStreamingMessage_FullMethodName:             everyone,
+	a2apb.A2AService_GetTask_FullMethodName:                          everyone,
+	a2apb.A2AService_ListTasks_FullMethodName:                        everyone,
+	a2apb.A2AService_CancelTask_FullMethodName:                       everyone,
+	a2apb.A2AService_SubscribeToTask_FullMethodName:                  everyone,
+	a2apb.A2AService_CreateTaskPushNotificationConfig_FullMethodName: everyone,
+	a2apb.A2AService_GetTaskPushNotificationConfig_FullMethodName:    everyone,
+	a2apb.A2AService_ListTaskPushNotificationConfigs_FullMethodName:  everyone,
+	a2apb.A2AService_DeleteTaskPushNotificationConfig_FullMethodName: everyone,
+	a2apb.A2AService_GetExtendedAgentCard_FullMethodName:             everyone,
+	adminv1.AdminService_ListTasks_FullMethodName:                    overseers,
+	adminv1.AdminService_ListHops_FullMethodName:                     overseers,
+	adminv1.AdminService_GetCard_FullMethodName:                      noOne,
+	grpc_health_v1.Health_Check_FullMethodName:                       everyone,
+	grpc_health_v1.Health_List_FullMethodName:                        noOne,
+	grpc_health_v1.Health_Watch_FullMethodName:                       noOne,
+}
+
+func TestEveryRegisteredMethodHasADecision(t *testing.T) {
+	r := start(t)
+	keys := map[string]string{
+		"caller":   r.newKey(t, "-subject", "asha"),
+		"operator": r.newKey(t, "-subject", "omar", "-scopes", "operator"),
+		"auditor":  r.newKey(t, "-subject", "alma", "-scopes", "auditor"),
+	}
+	for _, method := range gateway.Registered(r.Running) {
+		want, ok := decided[method]
+		if !ok {
+			t.Errorf("%s is registered and nobody decided who may call it", method)
+			continue
+		}
+		for name, want := range map[string]string{"nobody": want.nobody, "caller": want.caller, "operator": want.operator, "auditor": want.auditor} {
+			q := request{}
+			if key := keys[name]; key != "" {
+				q.headers = []string{"x-api-key: " + key}
+			}
+			// An empty message is read as the method's request. What the method then says
+			// of it, for instance that the task is missing, is not the policy's answer.
+			err := r.conn.Invoke(q.context(t.Context()), method, &emptypb.Empty{}, &emptypb.Empty{})
+			got := admitted
+			if a := grpcError(err); err != nil && (a.reason == refused || (a.reason == unknown && !strings.Contains(a.said, "card"))) {
+				got = a.reason
+			}
+			if got != want {
+				t.Errorf("%s by %s: %v (%s), want %s", method, name, err, got, want)
+			}
+		}
+	}
+}
+
+func TestTheDecisionsNameOnlyWhatIsRegistered(t *testing.T) {
+	r := start(t)
+	registered := gateway.Registered(r.Running)
+	for method := range decided {
+		if i := sort.SearchStrings(registered, method); i == len(registered) || registered[i] != method {
+			t.Errorf("%s is decided on and not registered", method)
+		}
+	}
+}
