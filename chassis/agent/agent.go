@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"sabha.dev/chassis/identity"
 )
@@ -116,7 +117,7 @@ type Change struct {
 	// again when the transaction has to be repeated.
 	Rows func(context.Context, *sql.Tx) error
 	// Metadata sets keys of the task's metadata.
-	Metadata map[string]any
+	Metadata map[string]*structpb.Value
 }
 
 // Outcome is how a run ends or pauses. Make it with the functions below.

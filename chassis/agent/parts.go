@@ -2,8 +2,10 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
+	"reflect"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -19,6 +21,11 @@ func Text(s string) *a2apb.Part {
 
 // Data makes a data part of anything that encoding/json can write.
 func Data(v any) (*a2apb.Part, error) {
+	if m, ok := v.(map[string]any); ok {
+		if value, err := structpb.NewValue(m); err == nil {
+			return &a2apb.Part{Content: &a2apb.Part_Data{Data: value}, MediaType: "application/json"}, nil
+		}
+	}
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("data part: %w", err)
@@ -76,11 +83,33 @@ func Decode(parts []*a2apb.Part, v any) (bool, error) {
 		dec := json.NewDecoder(strings.NewReader(string(raw)))
 		dec.DisallowUnknownFields()
 		if err := dec.Decode(v); err != nil {
-			return true, fault.Invalid(fmt.Sprintf("message.parts[%d].data", i), "%s", strings.TrimPrefix(err.Error(), "json: "))
+			return true, wrong(fmt.Sprintf("message.parts[%d].data", i), err)
 		}
 		return true, nil
 	}
 	return false, nil
+}
+
+// wrong tells a client what does not fit, in the client's words.
+func wrong(path string, err error) error {
+	var t *json.UnmarshalTypeError
+	if errors.As(err, &t) {
+		if t.Field != "" {
+			path += "." + t.Field
+		}
+		return fault.Invalid(path, "is a JSON %s; it must be %s", t.Value, kinds[t.Type.Kind()])
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return fault.Invalid(path, "has the unknown field %s", name)
+	}
+	return fault.Invalid(path, "does not have the form that the skill takes")
+}
+
+// kinds of Go as JSON calls them; anything else is an object.
+var kinds = map[reflect.Kind]string{
+	reflect.String: "a string", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Map: "an object", reflect.Struct: "an object",
+	reflect.Pointer: "an object", reflect.Float64: "a number", reflect.Float32: "a number", reflect.Int: "a whole number",
+	reflect.Int64: "a whole number", reflect.Int32: "a whole number", reflect.Uint: "a whole number, not negative",
 }
 
 // MediaType is the media type of a part; a part that names none has the one of its content.

@@ -149,9 +149,13 @@ func (e *Engine) Stop() {
 // Committed is told by the store of every commit of this replica.
 func (e *Engine) Committed(s taskstore.Snapshot, events []*a2apb.StreamResponse) {
 	e.hub.Publish(s.TaskID, s.Epoch, s.Version, events)
-	if s.ParentTask != "" && (taskstore.Terminal(s.State) || interrupted(s.State)) {
-		e.wake(s.Caller, s.ParentTask)
+	if s.ParentTask == "" || !settled(s.State) {
+		return
 	}
+	if r := e.runOf(s.TaskID); r != nil && r.waited.Load() > 0 {
+		return // the caller is on the line and hears it there
+	}
+	e.wake(s.Caller, s.ParentTask, childEnded)
 }
 
 func interrupted(s a2apb.TaskState) bool {
@@ -160,10 +164,18 @@ func interrupted(s a2apb.TaskState) bool {
 
 func wakeSubject(service string) string { return "sabha.wake." + service }
 
+// What a wake-up says about a task, as its first byte.
+const (
+	// changed: somebody else wrote to it.
+	changed = 'c'
+	// childEnded: a task that it started has ended or needs the client.
+	childEnded = 'e'
+)
+
 // wake tells the replicas of a service to look at one of its tasks now. It is a
 // hint: whoever misses it finds the task at the next sweep.
-func (e *Engine) wake(service, taskID string) {
-	if err := e.NATS.Publish(wakeSubject(service), []byte(taskID)); err != nil {
+func (e *Engine) wake(service, taskID string, why byte) {
+	if err := e.NATS.Publish(wakeSubject(service), append([]byte{why}, taskID...)); err != nil {
 		e.Logger.Debug("wake-up not sent", "service", service, "task_id", taskID, "error", err)
 	}
 }

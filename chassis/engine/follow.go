@@ -108,7 +108,7 @@ func (e *Engine) followUp(ctx context.Context, call identity.Call, req *a2apb.Se
 		return accepted{taskID: rec.Task.GetId(), run: e.launch(e.Store.Adopt(rec))}, nil
 	}
 	e.look(rec.Task.GetId())
-	e.wake(e.Agent.Tenant, rec.Task.GetId())
+	e.wake(e.Agent.Tenant, rec.Task.GetId(), changed)
 	return accepted{taskID: rec.Task.GetId(), run: e.runOf(rec.Task.GetId())}, nil
 }
 

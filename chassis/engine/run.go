@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -39,11 +40,13 @@ type run struct {
 	// canceling is closed when a cancel was requested.
 	canceling chan struct{}
 	nudged    chan struct{}
-	req       *agent.Request
-	info      taskstore.Info
-	root      string
-	attempt   int
-	deadline  time.Time
+	// waited counts callers on the line.
+	waited   atomic.Int32
+	req      *agent.Request
+	info     taskstore.Info
+	root     string
+	attempt  int
+	deadline time.Time
 }
 
 var _ agent.Run = (*run)(nil)
@@ -75,12 +78,24 @@ func (e *Engine) launch(h *taskstore.Handle) *run {
 		defer e.work.Done()
 		r.execute(ctx)
 		cancel(nil)
-		e.mu.Lock()
-		delete(e.running, r.id)
-		e.mu.Unlock()
+		missed := r.retire()
 		close(r.done)
+		if missed {
+			e.takeUp(r.id)
+		}
 	}()
 	return r
+}
+
+// retire takes the run off the list, unless a newer run of the task has its place
+// already. It tells whether the run was nudged after it had last looked.
+func (r *run) retire() bool {
+	r.e.mu.Lock()
+	defer r.e.mu.Unlock()
+	if r.e.running[r.id] == r {
+		delete(r.e.running, r.id)
+	}
+	return len(r.nudged) > 0
 }
 
 func newestMessage(t *a2apb.Task) *a2apb.Message {
@@ -110,16 +125,31 @@ func (r *run) execute(ctx context.Context) {
 	}
 	err = r.settle(context.WithoutCancel(ctx), outcome)
 	if errors.Is(err, taskstore.ErrCanceling) {
-		// A cancel was requested while the run was about to end otherwise: a skill
-		// that compensates is asked again, now knowing it.
-		r.closeCanceling()
-		if outcome, err = r.step(ctx); err == nil {
-			err = r.settle(context.WithoutCancel(ctx), outcome)
-		}
+		err = r.settleCancel(ctx)
 	}
 	if err != nil && !errors.Is(err, taskstore.ErrFenced) && !errors.Is(err, taskstore.ErrEnded) && r.e.base.Err() == nil {
 		log.Error("outcome not stored; the task is taken up again", "error", err)
 	}
+}
+
+// settleCancel ends a run that was about to end otherwise when a cancel was
+// requested: a skill that compensates is asked again, now knowing it. Whatever it
+// says then, the task can only end as canceled.
+func (r *run) settleCancel(ctx context.Context) error {
+	r.closeCanceling()
+	outcome, err := r.step(ctx)
+	switch {
+	case errors.Is(err, taskstore.ErrFenced), errors.Is(err, taskstore.ErrEnded):
+		return err
+	case err != nil && r.e.base.Err() != nil:
+		return nil
+	case err != nil:
+		r.e.Logger.Warn("a cancel was not completed by its skill", "task_id", r.id, "skill", r.req.Skill, "error", err)
+		outcome = agent.Canceled(agent.Text("canceled; what had been begun could not be undone: " + explain(err)))
+	case taskstore.Terminal(outcome.State):
+		outcome.State = a2apb.TaskState_TASK_STATE_CANCELED
+	}
+	return r.settle(context.WithoutCancel(ctx), outcome)
 }
 
 // explain is the sentence a client reads about a failed run.
@@ -165,7 +195,11 @@ func (r *run) step(ctx context.Context) (outcome agent.Outcome, err error) {
 	if r.skill.Compensates {
 		deadline = deadline.Add(compensationGrace)
 	}
-	ctx, cancel := context.WithDeadline(ctx, deadline)
+	left := deadline.Sub(r.e.Clock.Now())
+	if left <= 0 {
+		return agent.Outcome{}, context.DeadlineExceeded
+	}
+	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
 	outcome, err = r.skill.Run(ctx, r)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -191,6 +225,12 @@ func (r *run) settle(ctx context.Context, o agent.Outcome) error {
 	if o.State == a2apb.TaskState_TASK_STATE_UNSPECIFIED {
 		o = agent.Failed(agent.Text("the agent gave no outcome"))
 	}
+	nudged := false // something happened that this run has not looked at
+	select {
+	case <-r.nudged:
+		nudged = true
+	default:
+	}
 	return r.h.Commit(ctx, func(rec *taskstore.Record) (taskstore.Change, error) {
 		rec.RunOwner = ""
 		if rec.WakeAt.IsZero() { // else a message came that this run has not seen
@@ -210,12 +250,8 @@ func (r *run) settle(ctx context.Context, o agent.Outcome) error {
 		if o.Retry {
 			rec.Attempts++
 		}
-		select {
-		case <-r.nudged: // something happened that this run has not looked at
-			if !rec.WakeAt.IsZero() {
-				rec.WakeAt = now
-			}
-		default:
+		if nudged && !rec.WakeAt.IsZero() {
+			rec.WakeAt = now
 		}
 		return ch, nil
 	})
@@ -299,11 +335,7 @@ func (r *run) Commit(ctx context.Context, ch agent.Change) error {
 func mutation(ch agent.Change) taskstore.Mutation {
 	return func(rec *taskstore.Record) (taskstore.Change, error) {
 		rec.Takeovers = 0
-		for k, v := range ch.Metadata {
-			if err := rec.SetMetadata(k, v); err != nil {
-				return taskstore.Change{}, err
-			}
-		}
+		rec.SetMetadata(ch.Metadata)
 		return taskstore.Change{Events: ch.Events, Rows: ch.Rows}, nil
 	}
 }

@@ -36,8 +36,10 @@ const sweepBatch = 64
 
 // sweep claims tasks of dead replicas and tasks that are due.
 func (e *Engine) sweep(ctx context.Context) {
+	idle := map[string]bool{}
 	for {
 		e.sweepOnce(ctx)
+		idle = e.reclaim(ctx, idle)
 		select {
 		case <-ctx.Done():
 			return
@@ -64,12 +66,48 @@ func (e *Engine) sweepOnce(ctx context.Context) {
 	}
 }
 
+// reclaim takes up tasks that this replica owns but has not run for a whole sweep:
+// their outcome, or the news that they were stored, got lost with the connection
+// to the database. It returns those it will take up next time.
+func (e *Engine) reclaim(ctx context.Context, before map[string]bool) map[string]bool {
+	if e.stopping() {
+		return nil
+	}
+	owned, err := e.Store.Owned(ctx)
+	if err != nil {
+		return before // the sweep has said that the database cannot be read
+	}
+	idle := map[string]bool{}
+	for _, id := range owned {
+		if e.runOf(id) != nil {
+			continue
+		}
+		if !before[id] {
+			idle[id] = true
+			continue
+		}
+		rec, err := e.Store.Reclaim(ctx, id)
+		switch {
+		case err == nil:
+			e.Logger.Warn("a task that nobody ran is taken up again", "task_id", id)
+			e.launch(e.Store.Adopt(rec))
+		case errors.Is(err, taskstore.ErrFenced), errors.Is(err, taskstore.ErrEnded):
+		case ctx.Err() == nil:
+			e.Logger.Error("a task could not be taken up again", "task_id", id, "error", err)
+		}
+	}
+	return idle
+}
+
+func (e *Engine) stopping() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.draining
+}
+
 // claim takes a task over and runs it, unless another replica was faster.
 func (e *Engine) claim(ctx context.Context, id string) {
-	e.mu.Lock()
-	busy := e.draining
-	e.mu.Unlock()
-	if busy {
+	if e.stopping() {
 		return
 	}
 	rec, err := e.Store.Claim(ctx, id)
@@ -84,11 +122,23 @@ func (e *Engine) claim(ctx context.Context, id string) {
 
 // woken is the hint that a task deserves a look now.
 func (e *Engine) woken(msg *nats.Msg) {
-	id := string(msg.Data)
-	if e.runOf(id) != nil {
-		e.look(id)
+	if len(msg.Data) < 2 {
 		return
 	}
+	why, id := msg.Data[0], string(msg.Data[1:])
+	if r := e.runOf(id); r != nil {
+		if why == childEnded {
+			r.nudge()
+		} else {
+			e.look(id)
+		}
+		return
+	}
+	e.takeUp(id)
+}
+
+// takeUp claims a parked task now rather than at its time.
+func (e *Engine) takeUp(id string) {
 	e.work.Add(1)
 	go func() {
 		defer e.work.Done()
@@ -124,8 +174,21 @@ func (r *run) look(ctx context.Context) {
 			r.closeCanceling()
 		}
 	})
-	select {
-	case r.nudged <- struct{}{}:
-	default:
+	r.nudge()
+}
+
+// nudge tells the skill that something happened which it may wait for.
+func (r *run) nudge() {
+	r.e.mu.Lock()
+	running := r.e.running[r.id] == r
+	if running {
+		select {
+		case r.nudged <- struct{}{}:
+		default:
+		}
+	}
+	r.e.mu.Unlock()
+	if !running { // it has let go of the task in this moment
+		r.e.takeUp(r.id)
 	}
 }

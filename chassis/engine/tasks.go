@@ -179,7 +179,7 @@ func (e *Engine) cancel(ctx context.Context, req *a2apb.CancelTaskRequest) (*tas
 		return &copied, nil
 	}
 	e.look(req.GetId())
-	e.wake(e.Agent.Tenant, req.GetId())
+	e.wake(e.Agent.Tenant, req.GetId(), changed)
 	return &copied, nil
 }
 

@@ -33,9 +33,12 @@ func (e *Engine) await(ctx context.Context, a accepted, atOnce bool) (*taskstore
 		return e.Store.Get(ctx, a.taskID)
 	}
 	if a.run != nil {
+		a.run.waited.Add(1)
+		defer a.run.waited.Add(-1)
 		select {
 		case <-a.run.done:
-			if rec := a.run.h.Record(); settled(rec.Task.GetStatus().GetState()) {
+			// What a run that lost its task has in memory is not what is stored.
+			if rec := a.run.h.Record(); a.run.h.Err() == nil && settled(rec.Task.GetStatus().GetState()) {
 				return rec, nil
 			}
 		case <-ctx.Done():

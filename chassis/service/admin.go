@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"time"
 	"unicode/utf8"
 
@@ -10,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/taskstore"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
@@ -25,6 +27,16 @@ type admin struct {
 
 // ListTasks lists tasks of every caller, newest status first.
 func (a *admin) ListTasks(ctx context.Context, req *adminv1.ListTasksRequest) (*adminv1.ListTasksResponse, error) {
+	if id := req.GetTaskId(); id != "" {
+		rec, err := a.store.Get(ctx, id)
+		if errors.Is(err, taskstore.ErrNotFound) {
+			return nil, fault.NoTask(id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &adminv1.ListTasksResponse{Tasks: []*adminv1.TaskSummary{summary(rec)}}, nil
+	}
 	size := int(req.GetPageSize())
 	if size == 0 {
 		size = 50
@@ -75,6 +87,7 @@ func summary(r *taskstore.Record) *adminv1.TaskSummary {
 		Note: agent.TextOf(r.Task.GetStatus().GetMessage().GetParts()), Principal: r.Info.Principal.Key(), Caller: r.Info.Caller,
 		CreatedAt: timestamppb.New(r.CreatedAt), StatusAt: r.Task.GetStatus().GetTimestamp(), Version: r.Version, Owner: r.RunOwner,
 		TraceId: r.Info.TraceID, ParentTaskId: r.Info.ParentTask, RootTaskId: r.RootTask,
+		Plan: r.Task.GetMetadata().GetFields()[ext.Plan].GetStructValue(),
 	}
 	if h := r.Task.GetHistory(); len(h) > 0 {
 		s.Request = shorten(agent.TextOf(h[0].GetParts()))
@@ -101,7 +114,17 @@ func (a *admin) ListHops(ctx context.Context, req *adminv1.ListHopsRequest) (*ad
 	if req.GetTaskId() == "" && req.GetTraceId() == "" {
 		return nil, fault.Invalid("task_id", "is missing; name a task or a trace")
 	}
-	hops, err := a.store.Hops(ctx, req.GetTaskId(), req.GetTraceId())
+	root := req.GetTaskId()
+	if root != "" { // a child names the request that it belongs to
+		rec, err := a.store.Get(ctx, root)
+		switch {
+		case err == nil:
+			root = rec.RootTask
+		case !errors.Is(err, taskstore.ErrNotFound):
+			return nil, err
+		}
+	}
+	hops, err := a.store.Hops(ctx, root, req.GetTraceId())
 	if err != nil {
 		return nil, err
 	}

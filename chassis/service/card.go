@@ -35,7 +35,7 @@ func Card(p *Persona) *a2apb.AgentCard {
 			Id: s.ID, Name: s.Name, Description: s.Description, Tags: s.Tags, Examples: s.Examples, InputModes: s.InputModes, OutputModes: s.OutputModes,
 		}
 		if s.Anonymous {
-			// An empty requirement: no credentials are needed (specification 4.4.7).
+			// An empty requirement: no credentials are needed (specification 4.4.5).
 			skill.SecurityRequirements = []*a2apb.SecurityRequirement{{}}
 		}
 		card.Skills = append(card.Skills, skill)

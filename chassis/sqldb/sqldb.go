@@ -33,8 +33,9 @@ type DB struct {
 
 // Open opens the database of a URL and checks that it answers.
 //
-//   - sqlite:PATH[?sync=full|normal] or a plain path: a file, made when missing,
-//     its folder too; write-ahead log; sync is full unless stated.
+//   - sqlite:PATH[?sync=full|normal&secure_delete=on] or a plain path: a file, made
+//     when missing, its folder too; write-ahead log; sync is full unless stated;
+//     secure_delete overwrites what is deleted.
 //   - postgres://…: as pgx reads it; search_path selects the service's schema.
 func Open(ctx context.Context, rawURL string) (*DB, error) {
 	if strings.HasPrefix(rawURL, "postgres://") || strings.HasPrefix(rawURL, "postgresql://") {
@@ -63,9 +64,12 @@ func openSQLite(ctx context.Context, rawURL string) (*DB, error) {
 	// for time stamps of the file. Where it is not to be had, fsync stays.
 	_, _ = sqlite.Fdatasync(true)
 	pragmas := url.Values{}
+	if options.Get("secure_delete") == "on" {
+		pragmas.Add("_pragma", "secure_delete(ON)")
+	}
 	for _, p := range []string{
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(" + sync + ")", "foreign_keys(1)",
-		"cache_size(-8000)", "temp_store(MEMORY)", "wal_autocheckpoint(4000)", "secure_delete(ON)",
+		"cache_size(-8000)", "temp_store(MEMORY)", "wal_autocheckpoint(4000)",
 	} {
 		pragmas.Add("_pragma", p)
 	}

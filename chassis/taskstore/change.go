@@ -66,8 +66,10 @@ func (s *Store) Create(ctx context.Context, r *Record, messageID string) (*Handl
 	if err != nil {
 		return nil, err
 	}
-	bundle := &eventv1.Bundle{Service: r.Agent, TaskId: r.Task.GetId(), ContextId: r.Task.GetContextId(), Epoch: s.epoch,
-		Events: []*eventv1.Event{{Version: 1, StreamResponse: raw}}}
+	bundle := &eventv1.Bundle{
+		Service: r.Agent, TaskId: r.Task.GetId(), ContextId: r.Task.GetContextId(), Epoch: s.epoch,
+		Events: []*eventv1.Event{{Version: 1, StreamResponse: raw}},
+	}
 	snapshot := s.snapshot(r)
 	err = s.committer.do(ctx, func(ctx context.Context, b *batch) error {
 		if err := s.remember(ctx, b.tx, r.Owner, messageID, r.Task.GetId(), r.Info.Digest); err != nil {
@@ -139,7 +141,7 @@ func (s *Store) Update(ctx context.Context, id string, mutate Mutation) (*Record
 	var events []*a2apb.StreamResponse
 	err := s.committer.do(ctx, func(ctx context.Context, b *batch) error {
 		for range 8 {
-			r, err := s.load(ctx, b.tx, id)
+			r, err := s.loadForUpdate(ctx, b.tx, id)
 			if err != nil {
 				return refused{err}
 			}

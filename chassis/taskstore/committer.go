@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"sabha.dev/chassis/eventlog"
 	eventv1 "sabha.dev/gen/sabha/event/v1"
 )
 
@@ -164,7 +165,9 @@ func (c *committer) commitAlone(ctx context.Context, w *write) {
 
 func (c *committer) finish(ws []*write, bundles []*eventv1.Bundle, err error) {
 	if err == nil && len(bundles) > 0 {
-		c.store.committed()
+		c.store.outbox.committed(eventlog.Entry{
+			Position: eventlog.Position{Replica: c.store.replica, Seq: c.seq}, Commit: &eventv1.Commit{Bundles: bundles},
+		})
 	}
 	for _, w := range ws {
 		result := w.err

@@ -12,7 +12,7 @@ import (
 )
 
 func TestCreateStoresTheTaskOwnedByTheReplica(t *testing.T) {
-	onBothEngines(t, func(r *rig) {
+	onBothEngines(t, func(t *testing.T, r *rig) {
 		s := r.store("a")
 		want := r.record("t1")
 		r.create(s, "t1")
@@ -34,7 +34,7 @@ func TestCreateStoresTheTaskOwnedByTheReplica(t *testing.T) {
 }
 
 func TestMissingTaskIsNotFound(t *testing.T) {
-	onBothEngines(t, func(r *rig) {
+	onBothEngines(t, func(t *testing.T, r *rig) {
 		s := r.store("a")
 		_, err := s.Get(t.Context(), "nothing")
 		wantErr(t, "get", err, taskstore.ErrNotFound)
@@ -46,7 +46,7 @@ func TestMissingTaskIsNotFound(t *testing.T) {
 }
 
 func TestMessageIDNamesOneTaskPerOwner(t *testing.T) {
-	onBothEngines(t, func(r *rig) {
+	onBothEngines(t, func(t *testing.T, r *rig) {
 		s, other := r.store("a"), r.store("b")
 		r.create(s, "t1")
 		for _, c := range []struct {
@@ -89,7 +89,7 @@ func TestMessageIDNamesOneTaskPerOwner(t *testing.T) {
 }
 
 func TestConcurrentSendsOfOneMessageMakeOneTask(t *testing.T) {
-	onBothEngines(t, func(r *rig) {
+	onBothEngines(t, func(t *testing.T, r *rig) {
 		stores := []*taskstore.Store{r.store("a"), r.store("b")}
 		const senders = 8
 		ids := make(chan string, senders)

@@ -32,9 +32,15 @@ type pendingWrite struct {
 	expect    int64
 	// rec is the record as it will be stored.
 	rec     *Record
-	info    string
-	body    []byte
-	waiters []chan error
+	waiters []waiter
+	// refused are the mutations that what others wrote forbids, by index.
+	refused map[int]error
+}
+
+// waiter waits for the commit of one mutation.
+type waiter struct {
+	mutation int
+	result   chan error
 }
 
 // Adopt makes a handle of a record that Claim returned.
@@ -52,6 +58,14 @@ func (h *Handle) View(f func(*Record)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f(h.rec)
+}
+
+// Err tells why a change could not be stored; then the record in memory is ahead
+// of the stored one and nothing more is written through this handle.
+func (h *Handle) Err() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.lost
 }
 
 // Commit applies a change and waits until it is durable.
@@ -94,19 +108,15 @@ func (h *Handle) apply(mutate Mutation, wait bool) (chan error, error) {
 	} else {
 		next.Rev = h.rec.Rev // one write, one revision
 	}
-	info, body, err := encode(&next)
-	if err != nil {
-		return nil, err
-	}
 	h.rec = &next
 	w.mutations = append(w.mutations, mutate)
 	w.events = append(w.events, ch.Events...)
 	w.rows = append(w.rows, ch.Rows)
-	w.rec, w.info, w.body = &next, info, body
+	w.rec = &next
 	var result chan error
 	if wait {
 		result = make(chan error, 1)
-		w.waiters = append(w.waiters, result)
+		w.waiters = append(w.waiters, waiter{len(w.mutations) - 1, result})
 	}
 	if h.open == nil {
 		h.open = w
@@ -131,7 +141,12 @@ func (h *Handle) take(w *pendingWrite) {
 // write stores the record as it was prepared. When somebody else wrote in the
 // meantime and the task is still ours, the changes are applied to what they left.
 func (h *Handle) write(ctx context.Context, b *batch, w *pendingWrite) error {
-	ok, err := h.store.store(ctx, b, w.rec, w.expect, w.info, w.body)
+	// Encoded only now, once for all the changes that share the commit.
+	info, body, err := encode(w.rec)
+	if err != nil {
+		return err
+	}
+	ok, err := h.store.store(ctx, b, w.rec, w.expect, info, body)
 	if err != nil {
 		return err
 	}
@@ -150,30 +165,21 @@ func (h *Handle) write(ctx context.Context, b *batch, w *pendingWrite) error {
 
 func (h *Handle) rebase(ctx context.Context, b *batch, w *pendingWrite) error {
 	s := h.store
-	fresh, err := s.load(ctx, b.tx, w.rec.Task.GetId())
+	fresh, err := s.loadForUpdate(ctx, b.tx, w.rec.Task.GetId())
 	if err != nil {
 		return refused{err}
 	}
+	// Should the transaction be repeated, what was prepared on the old record never
+	// fits: it starts here again.
+	w.expect = -1
+	w.refused = nil
+	// The record in memory shares the events that are completed anew below.
 	h.mu.Lock()
-	epoch := h.rec.RunEpoch
+	fresh, err = h.replay(fresh, w)
 	h.mu.Unlock()
-	if fresh.Ended() {
-		return refused{ErrEnded}
+	if err != nil {
+		return refused{err}
 	}
-	if fresh.RunOwner != s.replica || fresh.RunEpoch != epoch {
-		return refused{ErrFenced}
-	}
-	rev := fresh.Rev
-	w.events, w.rows = nil, nil
-	for _, m := range w.mutations {
-		ch, err := s.mutate(fresh, m)
-		if err != nil {
-			return refused{err}
-		}
-		w.events = append(w.events, ch.Events...)
-		w.rows = append(w.rows, ch.Rows)
-	}
-	fresh.Rev = rev + 1
 	ok, err := s.write(ctx, b, fresh, w.events, w.rows)
 	if err != nil {
 		return err
@@ -195,6 +201,39 @@ func (h *Handle) rebase(ctx context.Context, b *batch, w *pendingWrite) error {
 	return nil
 }
 
+// replay applies the mutations of a write to what others left. One that a cancel
+// request forbids is left out and only it fails. The caller holds the lock.
+func (h *Handle) replay(fresh *Record, w *pendingWrite) (*Record, error) {
+	if fresh.Ended() {
+		return nil, ErrEnded
+	}
+	if fresh.RunOwner != h.store.replica || fresh.RunEpoch != h.rec.RunEpoch {
+		return nil, ErrFenced
+	}
+	rev := fresh.Rev
+	w.events, w.rows = nil, nil
+	for i, m := range w.mutations {
+		next := *fresh
+		next.Task = shallow(fresh.Task)
+		ch, err := h.store.mutate(&next, m)
+		if errors.Is(err, ErrCanceling) {
+			if w.refused == nil {
+				w.refused = map[int]error{}
+			}
+			w.refused[i] = err
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		fresh = &next
+		w.events = append(w.events, ch.Events...)
+		w.rows = append(w.rows, ch.Rows)
+	}
+	fresh.Rev = rev + 1
+	return fresh, nil
+}
+
 func (h *Handle) done(w *pendingWrite, err error) {
 	if err == nil {
 		h.store.tell(h.store.snapshot(w.rec), w.events)
@@ -204,7 +243,11 @@ func (h *Handle) done(w *pendingWrite, err error) {
 		h.mu.Unlock()
 	}
 	for _, c := range w.waiters {
-		c <- err
+		if err == nil {
+			c.result <- w.refused[c.mutation]
+			continue
+		}
+		c.result <- err
 	}
 }
 

@@ -120,7 +120,7 @@ func (s *Store) Hops(ctx context.Context, rootTask, traceID string) ([]Hop, erro
 }
 
 func (s *Store) open(ctx context.Context, rootTask string) ([]Hop, error) {
-	rows, err := s.db.Read.QueryContext(ctx, `SELECT `+recordColumns+` FROM tasks WHERE root_task_id = $1 AND state NOT IN (3, 4, 5, 7)`, rootTask)
+	rows, err := s.db.Read.QueryContext(ctx, `SELECT `+recordColumns+` FROM tasks WHERE root_task_id = $1 AND state IN (1, 2, 6, 8)`, rootTask)
 	if err != nil {
 		return nil, err
 	}

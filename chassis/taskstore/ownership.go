@@ -129,8 +129,34 @@ func (s *Store) Claim(ctx context.Context, id string) (*Record, error) {
 		}
 		if r.RunOwner != "" {
 			r.Takeovers++
+			s.outbox.lookForOrphans()
+		}
+		if interrupted(r.Task.GetStatus().GetState()) {
+			// The clock stood while the client was awaited.
+			r.Deadline = s.clock.Now().Add(r.Info.Left)
 		}
 		r.RunOwner, r.RunEpoch, r.WakeAt = s.replica, r.RunEpoch+1, time.Time{}
+		return Change{}, nil
+	})
+}
+
+// Owned lists the tasks that this replica owns.
+func (s *Store) Owned(ctx context.Context) ([]string, error) {
+	return s.ids(ctx, `SELECT id FROM tasks WHERE run_owner = $1`, s.replica)
+}
+
+// Reclaim gives a new hold on a task that this replica owns already but does not
+// run, because a write of its own had an unknown end. Former handles are fenced.
+func (s *Store) Reclaim(ctx context.Context, id string) (*Record, error) {
+	return s.Update(ctx, id, func(r *Record) (Change, error) {
+		if r.Ended() {
+			return Change{}, ErrEnded
+		}
+		if r.RunOwner != s.replica {
+			return Change{}, ErrFenced
+		}
+		r.Takeovers++
+		r.RunEpoch++
 		return Change{}, nil
 	})
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/proto"
+
+	"sabha.dev/chassis/sqldb"
 )
 
 const recordColumns = `id, owner, agent, skill, root_task_id, created_at, version, rev, run_owner, run_epoch, wake_at, deadline,
@@ -56,9 +58,19 @@ func (s *Store) load(ctx context.Context, q queryer, id string) (*Record, error)
 	return scanRecord(q.QueryRowContext(ctx, `SELECT `+recordColumns+` FROM tasks WHERE id = $1`, id))
 }
 
+// loadForUpdate reads a task that the transaction is about to change, so that
+// nobody changes it in between. SQLite has one writer anyway.
+func (s *Store) loadForUpdate(ctx context.Context, tx *sql.Tx, id string) (*Record, error) {
+	lock := ""
+	if s.db.Dialect == sqldb.Postgres {
+		lock = " FOR UPDATE"
+	}
+	return scanRecord(tx.QueryRowContext(ctx, `SELECT `+recordColumns+` FROM tasks WHERE id = $1`+lock, id))
+}
+
 // Get reads a task. The error is ErrNotFound when there is none.
 func (s *Store) Get(ctx context.Context, id string) (*Record, error) {
-	return s.load(ctx, s.db.Read, id)
+	return scanRecord(s.stmts.get.QueryRowContext(ctx, id))
 }
 
 // Filter selects tasks for a list. Zero fields select everything.

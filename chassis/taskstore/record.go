@@ -151,18 +151,16 @@ func placeArtifact(list []*a2apb.Artifact, u *a2apb.TaskArtifactUpdateEvent) []*
 	return append(list, u.GetArtifact())
 }
 
-// SetMetadata sets a key of the task's metadata.
-func (r *Record) SetMetadata(key string, value any) error {
-	v, err := structpb.NewValue(value)
-	if err != nil {
-		return err
+// SetMetadata sets keys of the task's metadata.
+func (r *Record) SetMetadata(values map[string]*structpb.Value) {
+	if len(values) == 0 {
+		return
 	}
 	// The old map may be on its way to the disk or to a reader: it is not changed.
-	fields := make(map[string]*structpb.Value, len(r.Task.GetMetadata().GetFields())+1)
+	fields := make(map[string]*structpb.Value, len(r.Task.GetMetadata().GetFields())+len(values))
 	maps.Copy(fields, r.Task.GetMetadata().GetFields())
-	fields[key] = v
+	maps.Copy(fields, values)
 	r.Task.Metadata = &structpb.Struct{Fields: fields}
-	return nil
 }
 
 // clone copies a record so that readers and the owner do not share it.

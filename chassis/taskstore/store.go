@@ -52,11 +52,9 @@ type Store struct {
 	epoch     int64
 
 	listener atomic.Pointer[Listener]
-	relayed  chan struct{}
-	// confirmed is the last own row of the outbox that the event log has.
-	confirmed atomic.Int64
-	stop      context.CancelFunc
-	stopped   sync.WaitGroup
+	outbox   outbox
+	stop     context.CancelFunc
+	stopped  sync.WaitGroup
 }
 
 // Listener hears of committed events of tasks, in the order of commits.
@@ -75,7 +73,7 @@ type Snapshot struct {
 }
 
 type statements struct {
-	insertTask, insertMessage, update, outbox, hop *sql.Stmt
+	insertTask, insertMessage, update, outbox, hop, get *sql.Stmt
 }
 
 // Migrate brings the store's tables up to date.
@@ -92,7 +90,7 @@ func Migrate(ctx context.Context, db *sqldb.DB) error {
 func Open(ctx context.Context, db *sqldb.DB, o Options) (*Store, error) {
 	s := &Store{
 		db: db, clock: o.Clock, log: o.Log, replica: o.Replica, version: o.AgentVersion, lease: o.Lease,
-		relayed: make(chan struct{}, 1),
+		outbox: outbox{ready: make(chan struct{}, 1)},
 	}
 	if s.lease == 0 {
 		s.lease = 10 * time.Second
@@ -134,6 +132,10 @@ func (s *Store) prepare(ctx context.Context) error {
 		}
 		*dst = stmt
 	}
+	var err error
+	if s.stmts.get, err = s.db.Read.PrepareContext(ctx, `SELECT `+recordColumns+` FROM tasks WHERE id = $1`); err != nil {
+		return fmt.Errorf("task store: %w", err)
+	}
 	return nil
 }
 
@@ -148,13 +150,6 @@ func (s *Store) Replica() string { return s.replica }
 
 // DB is the database, for the service's own tables.
 func (s *Store) DB() *sqldb.DB { return s.db }
-
-func (s *Store) committed() {
-	select {
-	case s.relayed <- struct{}{}:
-	default:
-	}
-}
 
 // Close commits what is queued, gives the replica's tasks free and leaves. The
 // database stays open.

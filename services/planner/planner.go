@@ -60,16 +60,16 @@ func New(c Config) service.Definition {
 	files, err := fs.Sub(migrations, "migrations")
 	return service.Definition{
 		Name: Name, Config: c.Config, Migrations: files,
-		Build: func(_ context.Context, b *service.Base) (*service.Persona, error) {
+		Build: func(ctx context.Context, b *service.Base) (*service.Persona, error) {
 			if err != nil {
 				return nil, err
 			}
-			return build(c, b)
+			return build(ctx, c, b)
 		},
 	}
 }
 
-func build(c Config, b *service.Base) (*service.Persona, error) {
+func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, error) {
 	catalog := playbook.Personas()
 	for name, skills := range c.Agents {
 		catalog[name] = skills
@@ -82,8 +82,12 @@ func build(c Config, b *service.Base) (*service.Persona, error) {
 	if err != nil {
 		return nil, err
 	}
+	rows, err := plan.OpenRows(ctx, b.DB)
+	if err != nil {
+		return nil, err
+	}
 	p := &plan.Planner{
-		DB: b.DB.Read, Books: books, General: playbooks.General, Synthesiser: synthesiser{synthesis.NewWriter(m)}, Clock: b.Clock, Logger: b.Log, Random: rand.Float64,
+		Rows: rows, Books: books, General: playbooks.General, Synthesiser: synthesiser{synthesis.NewWriter(m)}, Clock: b.Clock, Logger: b.Log, Random: rand.Float64,
 		Peers: func(name string) (grpc.ClientConnInterface, error) { return b.Peer(name) },
 	}
 	return &service.Persona{Agent: agent.Agent{

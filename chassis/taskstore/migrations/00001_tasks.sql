@@ -22,7 +22,7 @@ CREATE TABLE tasks (
     body             BYTEA NOT NULL
 );
 CREATE INDEX tasks_of_owner ON tasks (owner, status_at DESC, id);
-CREATE INDEX tasks_of_root  ON tasks (root_task_id);
+CREATE INDEX tasks_open     ON tasks (root_task_id) WHERE state IN (1, 2, 6, 8);
 CREATE INDEX tasks_running  ON tasks (run_owner) WHERE run_owner IS NOT NULL;
 CREATE INDEX tasks_waking   ON tasks (wake_at) WHERE wake_at IS NOT NULL;
 
@@ -33,7 +33,6 @@ CREATE TABLE task_messages (
     digest     TEXT   NOT NULL,
     PRIMARY KEY (owner, message_id)
 );
-CREATE INDEX task_messages_of_task ON task_messages (task_id);
 
 CREATE TABLE outbox (
     replica TEXT   NOT NULL,
@@ -75,11 +74,3 @@ CREATE TABLE hops (
 );
 CREATE INDEX hops_of_root  ON hops (root_task_id);
 CREATE INDEX hops_of_trace ON hops (trace_id);
-CREATE INDEX hops_of_task  ON hops (task_id);
-
-CREATE TABLE push_configs (
-    task_id TEXT NOT NULL,
-    id      TEXT NOT NULL,
-    body    BYTEA NOT NULL,
-    PRIMARY KEY (task_id, id)
-);

@@ -37,9 +37,8 @@ func (r *recorded) Artifact(a *a2apb.Artifact) error {
 }
 
 func (r *recorded) Commit(_ context.Context, ch agent.Change) error {
-	m, err := structpb.NewStruct(ch.Metadata)
-	r.task.Metadata = m
-	return err
+	r.task.Metadata = &structpb.Struct{Fields: ch.Metadata}
+	return nil
 }
 
 // message reads the parts of a message from JSON.

@@ -50,7 +50,7 @@ func callTool(ctx context.Context, r agent.Run, tools Tools) (agent.Outcome, err
 		return refused(r, err)
 	}
 	if !tool.Repeatable {
-		mark := agent.Change{Metadata: map[string]any{ToolCall: map[string]any{"tool": req.Tool}}}
+		mark := agent.Change{Metadata: map[string]*structpb.Value{ToolCall: structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"tool": structpb.NewStringValue(req.Tool)}})}}
 		if err := r.Commit(ctx, mark); err != nil {
 			return agent.Outcome{}, err
 		}

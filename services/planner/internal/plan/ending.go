@@ -22,7 +22,7 @@ func (i *interpreter) finish(result *playbook.Result) (agent.Outcome, error) {
 		}
 		parts = append(parts, data)
 	}
-	rows, err := i.plan.write(i.changed...)
+	rows, err := i.p.Rows.write(i.plan, i.changed...)
 	if err != nil {
 		return agent.Outcome{}, err
 	}
@@ -54,7 +54,7 @@ func (i *interpreter) cancel(ctx context.Context) (agent.Outcome, error) {
 	if err != nil {
 		return agent.Outcome{}, err
 	}
-	rows, err := i.plan.write(i.changed...)
+	rows, err := i.p.Rows.write(i.plan, i.changed...)
 	if err != nil {
 		return agent.Outcome{}, err
 	}
@@ -74,7 +74,7 @@ func (i *interpreter) fail(ctx context.Context) (agent.Outcome, error) {
 	if err != nil {
 		return agent.Outcome{}, err
 	}
-	rows, err := i.plan.write(i.changed...)
+	rows, err := i.p.Rows.write(i.plan, i.changed...)
 	if err != nil {
 		return agent.Outcome{}, err
 	}

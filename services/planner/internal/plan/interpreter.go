@@ -140,7 +140,7 @@ func (i *interpreter) commit(ctx context.Context) error {
 	if len(i.changed) == 0 {
 		return nil
 	}
-	rows, err := i.plan.write(i.changed...)
+	rows, err := i.p.Rows.write(i.plan, i.changed...)
 	if err != nil {
 		return err
 	}

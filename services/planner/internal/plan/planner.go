@@ -4,7 +4,6 @@ package plan
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,7 +26,7 @@ type Synthesiser interface {
 
 // Planner executes playbooks.
 type Planner struct {
-	DB    *sql.DB
+	Rows  *Rows
 	Books *playbook.Library
 	// General is the playbook for requests that no other takes.
 	General     string
@@ -64,7 +63,10 @@ func (p *Planner) Budget(req *agent.Request) time.Duration {
 // Run takes a task's plan as far as it goes.
 func (p *Planner) Run(ctx context.Context, run agent.Run) (agent.Outcome, error) {
 	t := run.Task()
-	pl, err := load(ctx, p.DB, p.Books, t.GetId())
+	pl, err := (*plan)(nil), errNoPlan
+	if _, begun := t.GetMetadata().GetFields()[ext.Plan]; begun { // written together with the rows
+		pl, err = p.Rows.load(ctx, p.Books, t.GetId())
+	}
 	if errors.Is(err, errNoPlan) {
 		var ask *agent.Outcome
 		pl, ask, err = p.begin(t)

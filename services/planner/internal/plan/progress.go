@@ -29,7 +29,7 @@ func (i *interpreter) progress(changed []*row) *a2apb.StreamResponse {
 }
 
 // metadata is the whole plan as the task shows it.
-func (i *interpreter) metadata() map[string]any {
+func (i *interpreter) metadata() map[string]*structpb.Value {
 	rows := make([]*row, 0, len(i.plan.rows))
 	for _, r := range i.plan.rows {
 		rows = append(rows, r)
@@ -40,13 +40,16 @@ func (i *interpreter) metadata() map[string]any {
 		}
 		return strings.Compare(a.Step+string(a.Kind), b.Step+string(b.Kind))
 	})
-	list := make([]any, 0, len(rows))
+	list := make([]*structpb.Value, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, describe(r).AsInterface())
+		list = append(list, describe(r))
 	}
-	return map[string]any{ext.Plan: map[string]any{
-		"playbook": i.plan.book.Name, "version": string(i.plan.book.Version), "phase": string(i.plan.phase), "steps": list,
-	}}
+	return map[string]*structpb.Value{ext.Plan: object(map[string]*structpb.Value{
+		"playbook": structpb.NewStringValue(i.plan.book.Name),
+		"version":  structpb.NewStringValue(string(i.plan.book.Version)),
+		"phase":    structpb.NewStringValue(string(i.plan.phase)),
+		"steps":    structpb.NewListValue(&structpb.ListValue{Values: list}),
+	})}
 }
 
 func object(fields map[string]*structpb.Value) *structpb.Value {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"sabha.dev/chassis/sqldb"
 	"sabha.dev/services/planner/playbook"
 )
 
@@ -84,9 +85,36 @@ func (p *plan) current(s *playbook.Step) *row {
 	return p.rows[rowKey{stepKind, s.ID, p.loops[s.Loop].Round}]
 }
 
+// Rows are the tables of plans.
+type Rows struct {
+	read                 *sql.DB
+	writePlan, writeStep *sql.Stmt
+}
+
+// OpenRows prepares the statements for plans. The tables exist.
+func OpenRows(ctx context.Context, db *sqldb.DB) (*Rows, error) {
+	r := &Rows{read: db.Read}
+	var err error
+	r.writePlan, err = db.Write.PrepareContext(ctx, `INSERT INTO plans (task_id, playbook, version, input, loops, phase, reasons)
+		VALUES ($1,$2,$3,$4,$5,$6,$7)
+		ON CONFLICT (task_id) DO UPDATE SET loops = excluded.loops, phase = excluded.phase, reasons = excluded.reasons`)
+	if err != nil {
+		return nil, fmt.Errorf("plans: %w", err)
+	}
+	r.writeStep, err = db.Write.PrepareContext(ctx, `INSERT INTO plan_steps (task_id, kind, step, round, attempt, state, waits_for, agent, skill, inputs,
+		child_task, output, reason, started_at, ended_at, retry_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16)
+		ON CONFLICT (task_id, kind, step, round) DO UPDATE SET attempt = excluded.attempt, state = excluded.state, waits_for = excluded.waits_for,
+		child_task = excluded.child_task, output = excluded.output, reason = excluded.reason, started_at = excluded.started_at,
+		ended_at = excluded.ended_at, retry_at = excluded.retry_at`)
+	if err != nil {
+		return nil, fmt.Errorf("plan steps: %w", err)
+	}
+	return r, nil
+}
+
 // write returns a function that stores the plan and some of its rows. It works on
 // copies, for it may run later and more than once.
-func (p *plan) write(changed ...*row) (func(context.Context, *sql.Tx) error, error) {
+func (d *Rows) write(p *plan, changed ...*row) (func(context.Context, *sql.Tx) error, error) {
 	input, err := json.Marshal(p.input)
 	if err != nil {
 		return nil, err
@@ -116,16 +144,12 @@ func (p *plan) write(changed ...*row) (func(context.Context, *sql.Tx) error, err
 		}
 	}
 	return func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO plans (task_id, playbook, version, input, loops, phase, reasons) VALUES ($1,$2,$3,$4,$5,$6,$7)
-			ON CONFLICT (task_id) DO UPDATE SET loops = excluded.loops, phase = excluded.phase, reasons = excluded.reasons`, planArgs...); err != nil {
+		if _, err := tx.StmtContext(ctx, d.writePlan).ExecContext(ctx, planArgs...); err != nil {
 			return fmt.Errorf("plan: %w", err)
 		}
+		step := tx.StmtContext(ctx, d.writeStep)
 		for _, args := range stepArgs {
-			if _, err := tx.ExecContext(ctx, `INSERT INTO plan_steps (task_id, kind, step, round, attempt, state, waits_for, agent, skill, inputs,
-				child_task, output, reason, started_at, ended_at, retry_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16)
-				ON CONFLICT (task_id, kind, step, round) DO UPDATE SET attempt = excluded.attempt, state = excluded.state, waits_for = excluded.waits_for,
-				child_task = excluded.child_task, output = excluded.output, reason = excluded.reason, started_at = excluded.started_at,
-				ended_at = excluded.ended_at, retry_at = excluded.retry_at`, args...); err != nil {
+			if _, err := step.ExecContext(ctx, args...); err != nil {
 				return fmt.Errorf("plan step: %w", err)
 			}
 		}
@@ -137,10 +161,10 @@ func (p *plan) write(changed ...*row) (func(context.Context, *sql.Tx) error, err
 var errNoPlan = errors.New("no plan yet")
 
 // load reads a task's plan from its rows.
-func load(ctx context.Context, db *sql.DB, books *playbook.Library, taskID string) (*plan, error) {
+func (d *Rows) load(ctx context.Context, books *playbook.Library, taskID string) (*plan, error) {
 	p := &plan{task: taskID, rows: map[rowKey]*row{}}
 	var name, version, input, loops, reasons string
-	err := db.QueryRowContext(ctx, `SELECT playbook, version, input, loops, phase, reasons FROM plans WHERE task_id = $1`, taskID).
+	err := d.read.QueryRowContext(ctx, `SELECT playbook, version, input, loops, phase, reasons FROM plans WHERE task_id = $1`, taskID).
 		Scan(&name, &version, &input, &loops, &p.phase, &reasons)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errNoPlan
@@ -156,7 +180,7 @@ func load(ctx context.Context, db *sql.DB, books *playbook.Library, taskID strin
 	if err := errors.Join(json.Unmarshal([]byte(input), &p.input), json.Unmarshal([]byte(loops), &p.loops), json.Unmarshal([]byte(reasons), &p.reasons)); err != nil {
 		return nil, fmt.Errorf("plan of task %s: %w", taskID, err)
 	}
-	rows, err := db.QueryContext(ctx, `SELECT kind, step, round, attempt, state, waits_for, agent, skill, inputs, child_task, output, reason,
+	rows, err := d.read.QueryContext(ctx, `SELECT kind, step, round, attempt, state, waits_for, agent, skill, inputs, child_task, output, reason,
 		started_at, ended_at, retry_at FROM plan_steps WHERE task_id = $1`, taskID)
 	if err != nil {
 		return nil, err
