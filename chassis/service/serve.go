@@ -22,6 +22,7 @@ import (
 	"sabha.dev/chassis/bus"
 	"sabha.dev/chassis/engine"
 	"sabha.dev/chassis/eventlog"
+	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/sqldb"
 	"sabha.dev/chassis/taskstore"
@@ -186,8 +187,8 @@ func NewGRPC(b *Base, policy identity.Policy) *grpc.Server {
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: 30 * time.Minute, MaxConnectionAgeGrace: time.Minute, Time: time.Minute}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
-		grpc.ChainUnaryInterceptor(trace.Unary, mapUnary(b.Log), guard.Unary),
-		grpc.ChainStreamInterceptor(trace.Stream, mapStream(b.Log), guard.Stream),
+		grpc.ChainUnaryInterceptor(trace.Unary, fault.Unary(b.Log), guard.Unary),
+		grpc.ChainStreamInterceptor(trace.Stream, fault.Stream(b.Log), guard.Stream),
 	)
 }
 

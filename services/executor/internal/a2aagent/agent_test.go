@@ -221,7 +221,7 @@ func TestBadRequests(t *testing.T) {
 	}{
 		"no tool":       {CallTool, `[{"data": {"arguments": {}}}]`, nil, "message.parts[0].data.tool: is missing; name the tool to call"},
 		"no data part":  {CallTool, `[{"text": "add 1 and 2"}]`, nil, "message.parts: hold no data part; send {tool, arguments}"},
-		"unknown key":   {CallTool, `[{"data": {"tool": "add", "args": {}}}]`, nil, `message.parts[0].data: unknown field "args"`},
+		"unknown key":   {CallTool, `[{"data": {"tool": "add", "args": {}}}]`, nil, `message.parts[0].data: has the unknown field "args"`},
 		"unknown tool":  {CallTool, `[{"data": {"tool": "nosuch"}}]`, nil, `message.parts[0].data.tool: there is no tool "nosuch"; the server has: add`},
 		"bad arguments": {CallTool, `[{"text": "see data"}, {"data": {"tool": "add"}}]`, &toolhost.InvalidInput{Tool: "add", Problems: []toolhost.Problem{{Path: "/a", Message: "got string, want number"}}}, `message.parts[1].data.arguments: the arguments of "add" do not fit its input schema: /a: got string, want number`},
 		"bad answer":    {CallTool, `[{"data": {"tool": "add"}}]`, &toolhost.InvalidOutput{Tool: "add", Problems: []toolhost.Problem{{Message: "there is no structured result"}}}, `the answer of "add" does not fit its output schema: there is no structured result`},

@@ -25,7 +25,7 @@ func (g *Guard) Handler(next http.Handler, scopes ...string) http.Handler {
 			err = r.allows(call.Principal)
 		}
 		if err != nil {
-			refuse(w, mapped(req.Context(), g.log, req.URL.Path, err))
+			refuse(w, fault.Mapped(req.Context(), g.log, req.URL.Path, err))
 			return
 		}
 		inner := req.WithContext(identity.WithCall(req.Context(), call))

@@ -2,17 +2,13 @@ package edge
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/trace"
@@ -49,8 +45,8 @@ func (g *Guard) Inner() *grpc.Server {
 func (g *Guard) server(e entrance, more ...grpc.ServerOption) *grpc.Server {
 	return grpc.NewServer(append(more,
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.MaxHeaderListSize(maxHeaders),
-		grpc.ChainUnaryInterceptor(trace.Unary, g.mapUnary, g.unary(e)),
-		grpc.ChainStreamInterceptor(trace.Stream, g.mapStream, g.stream(e)),
+		grpc.ChainUnaryInterceptor(trace.Unary, fault.Unary(g.log), g.unary(e)),
+		grpc.ChainStreamInterceptor(trace.Stream, fault.Stream(g.log), g.stream(e)),
 	)...)
 }
 
@@ -84,47 +80,4 @@ func Dial() []grpc.DialOption {
 func declared(ctx context.Context) string {
 	md, _ := metadata.FromIncomingContext(ctx)
 	return strings.Join(md.Get(originHeader), ",")
-}
-
-// mapUnary turns the errors of handlers into statuses for clients and panics into
-// internal errors.
-func (g *Guard) mapUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (res any, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			res, err = nil, panicked(ctx, g.log, info.FullMethod, p)
-		}
-	}()
-	res, err = next(ctx, req)
-	if err != nil {
-		return nil, mapped(ctx, g.log, info.FullMethod, err)
-	}
-	return res, nil
-}
-
-func (g *Guard) mapStream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = panicked(ss.Context(), g.log, info.FullMethod, p)
-		}
-	}()
-	return mapped(ss.Context(), g.log, info.FullMethod, next(srv, ss))
-}
-
-func mapped(ctx context.Context, log *slog.Logger, method string, err error) error {
-	if err == nil {
-		return nil
-	}
-	e, s := fault.As(err), fault.Status(err)
-	switch _, passed := status.FromError(err); {
-	case e != nil && e.Unwrap() != nil:
-		log.Warn("call refused", "method", method, "trace_id", trace.Of(ctx).TraceID, "reason", e.Reason, "error", err)
-	case e == nil && !passed && s.Code() == codes.Internal:
-		log.Error("call failed", "method", method, "trace_id", trace.Of(ctx).TraceID, "error", err)
-	}
-	return s.Err()
-}
-
-func panicked(ctx context.Context, log *slog.Logger, method string, p any) error {
-	log.Error("a handler panicked", "method", method, "trace_id", trace.Of(ctx).TraceID, "panic", p, "stack", string(debug.Stack()))
-	return status.Error(codes.Internal, "internal error; the operator finds it in the log by trace id")
 }
