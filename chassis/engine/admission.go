@@ -26,6 +26,7 @@ func (r *run) admit(ctx context.Context) (*agent.Outcome, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	r.e.count(verdict, err)
 	if err != nil {
 		r.e.Logger.Warn("screening could not be reached", "task_id", r.id, "error", err)
 		verdict = Verdict{Reason: "the request could not be screened in time; send it again later", PolicyVersion: "none"}
@@ -74,6 +75,7 @@ func (e *Engine) screenNow(ctx context.Context, c identity.Call, m *a2apb.Messag
 		return Verdict{Allowed: true, PolicyVersion: "none"}, nil
 	}
 	v, err := e.Screener.Screen(identity.WithOutgoing(ctx, c), m)
+	e.count(v, err)
 	if err != nil {
 		e.Logger.Warn("screening could not be reached", "error", err)
 		return v, fault.New(fault.Unavailable, "the message could not be screened; send it again in a moment")
@@ -82,6 +84,18 @@ func (e *Engine) screenNow(ctx context.Context, c identity.Call, m *a2apb.Messag
 		return v, fault.New(fault.PermissionDenied, "%s", v.Reason).With("policyVersion", v.PolicyVersion)
 	}
 	return v, nil
+}
+
+// count counts a screened message.
+func (e *Engine) count(v Verdict, err error) {
+	verdict := "refused"
+	switch {
+	case err != nil:
+		verdict = "unreachable"
+	case v.Allowed:
+		verdict = "allowed"
+	}
+	e.Metrics.Admissions.WithLabelValues(verdict).Inc()
 }
 
 // stripLabels removes labels from what comes in from outside: only services of

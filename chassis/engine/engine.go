@@ -16,6 +16,7 @@ import (
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/eventlog"
+	"sabha.dev/chassis/metrics"
 	"sabha.dev/chassis/taskstore"
 )
 
@@ -55,6 +56,8 @@ type Config struct {
 	// AllowRepeatedMessageIDs switches deduplication off. Only the agent for the public
 	// test kit needs it.
 	AllowRepeatedMessageIDs bool
+	// Metrics, when nil, count for nobody.
+	Metrics *metrics.Metrics
 	// Card is the agent's card with its reachable interfaces.
 	Card *a2apb.AgentCard
 }
@@ -90,6 +93,12 @@ func New(c Config) (*Engine, error) {
 	}
 	if c.ScreeningBudget == 0 {
 		c.ScreeningBudget = 30 * time.Second
+	}
+	if c.Metrics == nil {
+		var err error
+		if c.Metrics, err = metrics.New(nil, "", ""); err != nil {
+			return nil, err
+		}
 	}
 	e := &Engine{Config: c, skills: map[string]*agent.Skill{}, running: map[string]*run{}, drain: make(chan struct{})}
 	for i := range c.Agent.Skills {
@@ -149,6 +158,10 @@ func (e *Engine) Stop() {
 // Committed is told by the store of every commit of this replica.
 func (e *Engine) Committed(s taskstore.Snapshot, events []*a2apb.StreamResponse) {
 	e.hub.Publish(s.TaskID, s.Epoch, s.Version, events)
+	if taskstore.Terminal(s.State) {
+		e.Metrics.TasksEnded.WithLabelValues(s.Skill, s.State.String()).Inc()
+		e.Metrics.TaskSeconds.WithLabelValues(s.Skill).Observe(s.Age.Seconds())
+	}
 	if s.ParentTask == "" || !settled(s.State) {
 		return
 	}

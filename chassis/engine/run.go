@@ -73,10 +73,12 @@ func (e *Engine) launch(h *taskstore.Handle) *run {
 	e.mu.Lock()
 	e.running[r.id] = r
 	e.mu.Unlock()
+	e.Metrics.Running.Inc()
 	e.work.Add(1)
 	go func() {
 		defer e.work.Done()
 		r.execute(ctx)
+		e.Metrics.Running.Dec()
 		cancel(nil)
 		missed := r.retire()
 		close(r.done)

@@ -157,6 +157,7 @@ func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Sk
 	if err != nil {
 		return accepted{}, err
 	}
+	e.copyOut(call, place.TraceID, m.GetMessageId(), skill.ID, id, digest)
 	return accepted{taskID: id, run: e.launch(h)}, nil
 }
 
@@ -187,13 +188,18 @@ func (e *Engine) answer(ctx context.Context, call identity.Call, skill *agent.Sk
 		RootTaskID: call.RootTaskID, ParentTaskID: call.TaskID, TraceID: place.TraceID, Caller: call.Actor, Principal: call.Principal.Key(),
 		Agent: e.Agent.Tenant, Skill: skill.ID, Protocol: Protocol, StartedAt: started, Outcome: "MESSAGE", RequestDigest: taskstore.Digest(m),
 	}
+	e.copyOut(call, place.TraceID, m.GetMessageId(), skill.ID, "", hop.RequestDigest)
 	reply, err := e.reply(ctx, call, skill, m, &hop)
 	hop.EndedAt = e.Clock.Now()
+	outcome := "ok"
 	if err != nil {
+		outcome = "error"
 		hop.Outcome, hop.Reason = "ERROR", explain(err)
 	} else {
 		hop.ResponseDigest = taskstore.Digest(reply)
 	}
+	e.Metrics.Answers.WithLabelValues(skill.ID, outcome).Inc()
+	e.Metrics.AnswerSeconds.WithLabelValues(skill.ID).Observe(hop.EndedAt.Sub(started).Seconds())
 	e.Store.Record(hop)
 	return reply, err
 }

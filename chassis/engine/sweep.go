@@ -21,6 +21,7 @@ func (e *Engine) renew(ctx context.Context) {
 		err := e.Store.Renew(ctx)
 		switch {
 		case errors.Is(err, taskstore.ErrFenced):
+			e.Metrics.LeasesLost.Inc()
 			e.Logger.Warn("this replica lost its lease; it registers anew")
 			if err := e.Store.Rejoin(ctx); err != nil {
 				e.Logger.Error("the replica cannot register", "error", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"google.golang.org/protobuf/proto"
 
+	"sabha.dev/chassis/trace"
 	eventv1 "sabha.dev/gen/sabha/event/v1"
 )
 
@@ -65,7 +66,11 @@ func (l *Log) publish(b *eventv1.Bundle) (jetstream.PubAckFuture, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.js.PublishMsgAsync(&nats.Msg{Subject: subject(b.GetService(), b.GetTaskId()), Data: raw})
+	msg := &nats.Msg{Subject: subject(b.GetService(), b.GetTaskId()), Data: raw}
+	if b.GetTraceparent() != "" {
+		msg.Header = nats.Header{trace.Header: {b.GetTraceparent()}}
+	}
+	return l.js.PublishMsgAsync(msg)
 }
 
 // Replay reads the events of a task after a version, as far as the log holds

@@ -24,6 +24,7 @@ import (
 	"sabha.dev/chassis/eventlog"
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/metrics"
 	"sabha.dev/chassis/sqldb"
 	"sabha.dev/chassis/taskstore"
 	"sabha.dev/chassis/trace"
@@ -117,8 +118,13 @@ func Start(ctx context.Context, d Definition, env Env) (_ *Running, err error) {
 	if err != nil {
 		return nil, err
 	}
+	replica := d.Name + "-" + uuid.NewString()
+	counts, err := metrics.New(env.registerer(), d.Name, replica)
+	if err != nil {
+		return nil, err
+	}
 	r.store, err = taskstore.Open(ctx, r.base.DB, taskstore.Options{
-		Replica: d.Name + "-" + uuid.NewString(), AgentVersion: r.persona.Agent.Version, Clock: env.Clock, Log: env.Log, Exclusive: env.Exclusive,
+		Replica: replica, Metrics: counts, AgentVersion: r.persona.Agent.Version, Clock: env.Clock, Log: env.Log, Exclusive: env.Exclusive,
 	})
 	if err != nil {
 		return nil, err
@@ -134,7 +140,7 @@ func Start(ctx context.Context, d Definition, env Env) (_ *Running, err error) {
 	card := Card(r.persona)
 	r.engine, err = engine.New(engine.Config{
 		Agent: r.persona.Agent, Store: r.store, Log: log, NATS: env.NATS, Clock: env.Clock, Logger: env.Log,
-		Screener: screener, Card: card,
+		Screener: screener, Card: card, Metrics: counts,
 		AllowRepeatedMessageIDs: r.persona.AllowRepeatedMessageIDs,
 	})
 	if err != nil {

@@ -67,7 +67,7 @@ func (s *Store) Create(ctx context.Context, r *Record, messageID string) (*Handl
 		return nil, err
 	}
 	bundle := &eventv1.Bundle{
-		Service: r.Agent, TaskId: r.Task.GetId(), ContextId: r.Task.GetContextId(), Epoch: s.epoch,
+		Service: r.Agent, TaskId: r.Task.GetId(), ContextId: r.Task.GetContextId(), Epoch: s.epoch, Traceparent: r.Info.traceparent(),
 		Events: []*eventv1.Event{{Version: 1, StreamResponse: raw}},
 	}
 	snapshot := s.snapshot(r)
@@ -240,7 +240,9 @@ func (s *Store) writeRows(ctx context.Context, b *batch, r *Record, events []*a2
 
 // bundle makes the outbox form of a record's newest events.
 func (s *Store) bundle(r *Record, events []*a2apb.StreamResponse) (*eventv1.Bundle, error) {
-	b := &eventv1.Bundle{Service: r.Agent, TaskId: r.Task.GetId(), ContextId: r.Task.GetContextId(), Epoch: s.epoch}
+	b := &eventv1.Bundle{
+		Service: r.Agent, TaskId: r.Task.GetId(), ContextId: r.Task.GetContextId(), Epoch: s.epoch, Traceparent: r.Info.traceparent(),
+	}
 	first := r.Version - int64(len(events)) + 1
 	for i, ev := range events {
 		raw, err := proto.Marshal(ev)
@@ -255,7 +257,8 @@ func (s *Store) bundle(r *Record, events []*a2apb.StreamResponse) (*eventv1.Bund
 func (s *Store) snapshot(r *Record) Snapshot {
 	return Snapshot{
 		TaskID: r.Task.GetId(), ContextID: r.Task.GetContextId(), Agent: r.Agent, Epoch: s.epoch, Version: r.Version,
-		State: r.Task.GetStatus().GetState(), ParentTask: r.Info.ParentTask, Caller: r.Info.Caller,
+		State: r.Task.GetStatus().GetState(), ParentTask: r.Info.ParentTask, Caller: r.Info.Caller, Skill: r.Skill,
+		Age: r.Task.GetStatus().GetTimestamp().AsTime().Sub(r.CreatedAt),
 	}
 }
 

@@ -182,6 +182,11 @@ func (c *committer) finish(ws []*write, bundles []*eventv1.Bundle, err error) {
 
 // try runs the writes in one transaction with one outbox row for all their events.
 func (c *committer) try(ctx context.Context, ws []*write) ([]*eventv1.Bundle, error) {
+	began := c.store.clock.Now()
+	defer func() {
+		c.store.metrics.CommitSeconds.Observe(c.store.clock.Now().Sub(began).Seconds())
+		c.store.metrics.CommitWrites.Observe(float64(len(ws)))
+	}()
 	tx, err := c.store.db.Write.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err

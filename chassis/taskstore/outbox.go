@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/protobuf/proto"
 
 	"sabha.dev/chassis/eventlog"
@@ -34,12 +35,14 @@ type outbox struct {
 	// orphans is when to look for rows of dead replicas again.
 	orphans time.Time
 	ready   chan struct{}
+	waiting prometheus.Gauge
 }
 
 // committed is told of every own commit with events.
 func (o *outbox) committed(e eventlog.Entry) {
 	o.mu.Lock()
 	o.last = e.Seq
+	o.waiting.Set(float64(o.last - o.confirmed))
 	switch {
 	case o.behind:
 	case len(o.fresh) >= maxFresh:
@@ -160,6 +163,7 @@ func (o *outbox) relayed(seq int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.confirmed = max(o.confirmed, seq)
+	o.waiting.Set(float64(o.last - o.confirmed))
 	n := 0
 	for n < len(o.fresh) && o.fresh[n].Seq <= seq {
 		n++

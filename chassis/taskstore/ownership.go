@@ -129,6 +129,7 @@ func (s *Store) Claim(ctx context.Context, id string) (*Record, error) {
 		}
 		if r.RunOwner != "" {
 			r.Takeovers++
+			s.metrics.Takeovers.Inc()
 			s.outbox.lookForOrphans()
 		}
 		if interrupted(r.Task.GetStatus().GetState()) {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/trace"
 )
 
 // Errors of the store.
@@ -43,6 +44,13 @@ type Info struct {
 	// Budget of a run, and what is left of it while the client is awaited.
 	Budget time.Duration `json:"budget"`
 	Left   time.Duration `json:"left,omitempty"`
+}
+
+func (i Info) traceparent() string {
+	if i.TraceID == "" {
+		return ""
+	}
+	return trace.Context{TraceID: i.TraceID, SpanID: i.SpanID, Sampled: true}.String()
 }
 
 // Pending is the admission of a task that still has to be screened.

@@ -17,6 +17,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
 	"sabha.dev/chassis/clock"
+	"sabha.dev/chassis/metrics"
 	"sabha.dev/chassis/sqldb"
 )
 
@@ -34,6 +35,8 @@ type Options struct {
 	Log          *slog.Logger
 	// Lease is how long a replica that renews nothing keeps its tasks. 0 means 10 s.
 	Lease time.Duration
+	// Metrics, when nil, count for nobody.
+	Metrics *metrics.Metrics
 	// Exclusive says that no other process uses the database, so whatever replicas
 	// it still names are dead and their tasks are free at once.
 	Exclusive bool
@@ -44,6 +47,7 @@ type Store struct {
 	db        *sqldb.DB
 	clock     clock.Clock
 	log       *slog.Logger
+	metrics   *metrics.Metrics
 	replica   string
 	version   string
 	lease     time.Duration
@@ -70,6 +74,9 @@ type Snapshot struct {
 	Epoch, Version           int64
 	State                    a2apb.TaskState
 	ParentTask, Caller       string
+	Skill                    string
+	// Age is the time from acceptance to the newest status.
+	Age time.Duration
 }
 
 type statements struct {
@@ -95,6 +102,13 @@ func Open(ctx context.Context, db *sqldb.DB, o Options) (*Store, error) {
 	if s.lease == 0 {
 		s.lease = 10 * time.Second
 	}
+	if s.metrics = o.Metrics; s.metrics == nil {
+		var err error
+		if s.metrics, err = metrics.New(nil, "", ""); err != nil {
+			return nil, err
+		}
+	}
+	s.outbox.waiting = s.metrics.OutboxWaiting
 	s.committer = &committer{store: s, wake: make(chan struct{}, 1)}
 	if err := s.prepare(ctx); err != nil {
 		return nil, err

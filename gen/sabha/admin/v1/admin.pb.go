@@ -11,6 +11,7 @@ package adminv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -110,8 +111,10 @@ type ListTasksRequest struct {
 	// Empty means every state; otherwise names such as TASK_STATE_WORKING.
 	States []string `protobuf:"bytes,1,rep,name=states,proto3" json:"states,omitempty"`
 	// 1 to 100; 0 means 50.
-	PageSize      int32  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageSize  int32  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only this task. The other fields are then not used, and nothing is counted.
+	TaskId        string `protobuf:"bytes,4,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -163,6 +166,13 @@ func (x *ListTasksRequest) GetPageSize() int32 {
 func (x *ListTasksRequest) GetPageToken() string {
 	if x != nil {
 		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListTasksRequest) GetTaskId() string {
+	if x != nil {
+		return x.TaskId
 	}
 	return ""
 }
@@ -238,16 +248,18 @@ type TaskSummary struct {
 	// Text of the current status message.
 	Note string `protobuf:"bytes,6,opt,name=note,proto3" json:"note,omitempty"`
 	// The first text of the request, shortened.
-	Request       string                 `protobuf:"bytes,7,opt,name=request,proto3" json:"request,omitempty"`
-	Principal     string                 `protobuf:"bytes,8,opt,name=principal,proto3" json:"principal,omitempty"`
-	Caller        string                 `protobuf:"bytes,9,opt,name=caller,proto3" json:"caller,omitempty"`
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	StatusAt      *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=status_at,json=statusAt,proto3" json:"status_at,omitempty"`
-	Version       int64                  `protobuf:"varint,12,opt,name=version,proto3" json:"version,omitempty"`
-	Owner         string                 `protobuf:"bytes,13,opt,name=owner,proto3" json:"owner,omitempty"`
-	TraceId       string                 `protobuf:"bytes,14,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
-	ParentTaskId  string                 `protobuf:"bytes,15,opt,name=parent_task_id,json=parentTaskId,proto3" json:"parent_task_id,omitempty"`
-	RootTaskId    string                 `protobuf:"bytes,16,opt,name=root_task_id,json=rootTaskId,proto3" json:"root_task_id,omitempty"`
+	Request      string                 `protobuf:"bytes,7,opt,name=request,proto3" json:"request,omitempty"`
+	Principal    string                 `protobuf:"bytes,8,opt,name=principal,proto3" json:"principal,omitempty"`
+	Caller       string                 `protobuf:"bytes,9,opt,name=caller,proto3" json:"caller,omitempty"`
+	CreatedAt    *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	StatusAt     *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=status_at,json=statusAt,proto3" json:"status_at,omitempty"`
+	Version      int64                  `protobuf:"varint,12,opt,name=version,proto3" json:"version,omitempty"`
+	Owner        string                 `protobuf:"bytes,13,opt,name=owner,proto3" json:"owner,omitempty"`
+	TraceId      string                 `protobuf:"bytes,14,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
+	ParentTaskId string                 `protobuf:"bytes,15,opt,name=parent_task_id,json=parentTaskId,proto3" json:"parent_task_id,omitempty"`
+	RootTaskId   string                 `protobuf:"bytes,16,opt,name=root_task_id,json=rootTaskId,proto3" json:"root_task_id,omitempty"`
+	// The plan behind the task as its metadata shows it (urn:sabha:ext:plan:v1); absent without one.
+	Plan          *structpb.Struct `protobuf:"bytes,17,opt,name=plan,proto3" json:"plan,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -392,6 +404,13 @@ func (x *TaskSummary) GetRootTaskId() string {
 		return x.RootTaskId
 	}
 	return ""
+}
+
+func (x *TaskSummary) GetPlan() *structpb.Struct {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
 }
 
 type ListHopsRequest struct {
@@ -671,22 +690,23 @@ var File_sabha_admin_v1_admin_proto protoreflect.FileDescriptor
 
 const file_sabha_admin_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1asabha/admin/v1/admin.proto\x12\x0esabha.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x10\n" +
+	"\x1asabha/admin/v1/admin.proto\x12\x0esabha.admin.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x10\n" +
 	"\x0eGetCardRequest\"%\n" +
 	"\x0fGetCardResponse\x12\x12\n" +
-	"\x04card\x18\x01 \x01(\fR\x04card\"f\n" +
+	"\x04card\x18\x01 \x01(\fR\x04card\"\x7f\n" +
 	"\x10ListTasksRequest\x12\x16\n" +
 	"\x06states\x18\x01 \x03(\tR\x06states\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"\xf0\x01\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\x12\x17\n" +
+	"\atask_id\x18\x04 \x01(\tR\x06taskId\"\xf0\x01\n" +
 	"\x11ListTasksResponse\x121\n" +
 	"\x05tasks\x18\x01 \x03(\v2\x1b.sabha.admin.v1.TaskSummaryR\x05tasks\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12E\n" +
 	"\x06counts\x18\x03 \x03(\v2-.sabha.admin.v1.ListTasksResponse.CountsEntryR\x06counts\x1a9\n" +
 	"\vCountsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xe9\x03\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x96\x04\n" +
 	"\vTaskSummary\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -707,7 +727,8 @@ const file_sabha_admin_v1_admin_proto_rawDesc = "" +
 	"\btrace_id\x18\x0e \x01(\tR\atraceId\x12$\n" +
 	"\x0eparent_task_id\x18\x0f \x01(\tR\fparentTaskId\x12 \n" +
 	"\froot_task_id\x18\x10 \x01(\tR\n" +
-	"rootTaskId\"E\n" +
+	"rootTaskId\x12+\n" +
+	"\x04plan\x18\x11 \x01(\v2\x17.google.protobuf.StructR\x04plan\"E\n" +
 	"\x0fListHopsRequest\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x19\n" +
 	"\btrace_id\x18\x02 \x01(\tR\atraceId\";\n" +
@@ -763,26 +784,28 @@ var file_sabha_admin_v1_admin_proto_goTypes = []any{
 	(*Hop)(nil),                   // 7: sabha.admin.v1.Hop
 	nil,                           // 8: sabha.admin.v1.ListTasksResponse.CountsEntry
 	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 10: google.protobuf.Struct
 }
 var file_sabha_admin_v1_admin_proto_depIdxs = []int32{
 	4,  // 0: sabha.admin.v1.ListTasksResponse.tasks:type_name -> sabha.admin.v1.TaskSummary
 	8,  // 1: sabha.admin.v1.ListTasksResponse.counts:type_name -> sabha.admin.v1.ListTasksResponse.CountsEntry
 	9,  // 2: sabha.admin.v1.TaskSummary.created_at:type_name -> google.protobuf.Timestamp
 	9,  // 3: sabha.admin.v1.TaskSummary.status_at:type_name -> google.protobuf.Timestamp
-	7,  // 4: sabha.admin.v1.ListHopsResponse.hops:type_name -> sabha.admin.v1.Hop
-	9,  // 5: sabha.admin.v1.Hop.started_at:type_name -> google.protobuf.Timestamp
-	9,  // 6: sabha.admin.v1.Hop.ended_at:type_name -> google.protobuf.Timestamp
-	2,  // 7: sabha.admin.v1.AdminService.ListTasks:input_type -> sabha.admin.v1.ListTasksRequest
-	5,  // 8: sabha.admin.v1.AdminService.ListHops:input_type -> sabha.admin.v1.ListHopsRequest
-	0,  // 9: sabha.admin.v1.AdminService.GetCard:input_type -> sabha.admin.v1.GetCardRequest
-	3,  // 10: sabha.admin.v1.AdminService.ListTasks:output_type -> sabha.admin.v1.ListTasksResponse
-	6,  // 11: sabha.admin.v1.AdminService.ListHops:output_type -> sabha.admin.v1.ListHopsResponse
-	1,  // 12: sabha.admin.v1.AdminService.GetCard:output_type -> sabha.admin.v1.GetCardResponse
-	10, // [10:13] is the sub-list for method output_type
-	7,  // [7:10] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	10, // 4: sabha.admin.v1.TaskSummary.plan:type_name -> google.protobuf.Struct
+	7,  // 5: sabha.admin.v1.ListHopsResponse.hops:type_name -> sabha.admin.v1.Hop
+	9,  // 6: sabha.admin.v1.Hop.started_at:type_name -> google.protobuf.Timestamp
+	9,  // 7: sabha.admin.v1.Hop.ended_at:type_name -> google.protobuf.Timestamp
+	2,  // 8: sabha.admin.v1.AdminService.ListTasks:input_type -> sabha.admin.v1.ListTasksRequest
+	5,  // 9: sabha.admin.v1.AdminService.ListHops:input_type -> sabha.admin.v1.ListHopsRequest
+	0,  // 10: sabha.admin.v1.AdminService.GetCard:input_type -> sabha.admin.v1.GetCardRequest
+	3,  // 11: sabha.admin.v1.AdminService.ListTasks:output_type -> sabha.admin.v1.ListTasksResponse
+	6,  // 12: sabha.admin.v1.AdminService.ListHops:output_type -> sabha.admin.v1.ListHopsResponse
+	1,  // 13: sabha.admin.v1.AdminService.GetCard:output_type -> sabha.admin.v1.GetCardResponse
+	11, // [11:14] is the sub-list for method output_type
+	8,  // [8:11] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_sabha_admin_v1_admin_proto_init() }

@@ -31,8 +31,10 @@ type Bundle struct {
 	TaskId    string `protobuf:"bytes,2,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
 	ContextId string `protobuf:"bytes,3,opt,name=context_id,json=contextId,proto3" json:"context_id,omitempty"`
 	// Restore epoch of the store: a higher epoch voids every cursor of a lower one.
-	Epoch         int64    `protobuf:"varint,4,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	Events        []*Event `protobuf:"bytes,5,rep,name=events,proto3" json:"events,omitempty"`
+	Epoch  int64    `protobuf:"varint,4,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Events []*Event `protobuf:"bytes,5,rep,name=events,proto3" json:"events,omitempty"`
+	// W3C traceparent of the task, as the NATS header of the same name carries it.
+	Traceparent   string `protobuf:"bytes,6,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -100,6 +102,13 @@ func (x *Bundle) GetEvents() []*Event {
 		return x.Events
 	}
 	return nil
+}
+
+func (x *Bundle) GetTraceparent() string {
+	if x != nil {
+		return x.Traceparent
+	}
+	return ""
 }
 
 // Event is one change of a task; versions of a task are consecutive.
@@ -205,14 +214,15 @@ var File_sabha_event_v1_event_proto protoreflect.FileDescriptor
 
 const file_sabha_event_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\x1asabha/event/v1/event.proto\x12\x0esabha.event.v1\"\x9f\x01\n" +
+	"\x1asabha/event/v1/event.proto\x12\x0esabha.event.v1\"\xc1\x01\n" +
 	"\x06Bundle\x12\x18\n" +
 	"\aservice\x18\x01 \x01(\tR\aservice\x12\x17\n" +
 	"\atask_id\x18\x02 \x01(\tR\x06taskId\x12\x1d\n" +
 	"\n" +
 	"context_id\x18\x03 \x01(\tR\tcontextId\x12\x14\n" +
 	"\x05epoch\x18\x04 \x01(\x03R\x05epoch\x12-\n" +
-	"\x06events\x18\x05 \x03(\v2\x15.sabha.event.v1.EventR\x06events\"J\n" +
+	"\x06events\x18\x05 \x03(\v2\x15.sabha.event.v1.EventR\x06events\x12 \n" +
+	"\vtraceparent\x18\x06 \x01(\tR\vtraceparent\"J\n" +
 	"\x05Event\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x03R\aversion\x12'\n" +
 	"\x0fstream_response\x18\x02 \x01(\fR\x0estreamResponse\":\n" +

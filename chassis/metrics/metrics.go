@@ -1,0 +1,65 @@
+// Package metrics is what a service counts about its tasks, commits and events.
+package metrics
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics of one replica of a service.
+type Metrics struct {
+	// TasksEnded counts ended tasks by skill and state.
+	TasksEnded *prometheus.CounterVec
+	// TaskSeconds is the time from acceptance to the end, by skill.
+	TaskSeconds *prometheus.HistogramVec
+	// Answers counts direct answers by skill and outcome (ok, error).
+	Answers *prometheus.CounterVec
+	// AnswerSeconds is the time of a direct answer, by skill.
+	AnswerSeconds *prometheus.HistogramVec
+	// Running is the number of tasks that this replica runs now.
+	Running prometheus.Gauge
+	// Admissions counts screened messages by verdict (allowed, refused, unreachable).
+	Admissions *prometheus.CounterVec
+	// Takeovers counts tasks taken over from replicas whose lease ran out.
+	Takeovers prometheus.Counter
+	// LeasesLost counts how often this replica found its own lease gone.
+	LeasesLost prometheus.Counter
+	// CommitSeconds is the time of one database commit, CommitWrites how many writes shared it.
+	CommitSeconds, CommitWrites prometheus.Histogram
+	// OutboxWaiting is the number of commits whose events the log has not confirmed.
+	OutboxWaiting prometheus.Gauge
+}
+
+// New makes the metrics of a replica and registers them with its service and
+// replica as labels. Without a registry they count for nobody.
+func New(r prometheus.Registerer, service, replica string) (*Metrics, error) {
+	m := &Metrics{
+		TasksEnded:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sabha_tasks_ended_total", Help: "Ended tasks by skill and state."}, []string{"skill", "state"}),
+		TaskSeconds:   prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "sabha_task_seconds", Help: "Time from acceptance to the end of a task.", Buckets: seconds}, []string{"skill"}),
+		Answers:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sabha_answers_total", Help: "Direct answers by skill and outcome."}, []string{"skill", "outcome"}),
+		AnswerSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "sabha_answer_seconds", Help: "Time of a direct answer.", Buckets: seconds}, []string{"skill"}),
+		Running:       prometheus.NewGauge(prometheus.GaugeOpts{Name: "sabha_tasks_running", Help: "Tasks that this replica runs now."}),
+		Admissions:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sabha_admissions_total", Help: "Screened messages by verdict."}, []string{"verdict"}),
+		Takeovers:     prometheus.NewCounter(prometheus.CounterOpts{Name: "sabha_takeovers_total", Help: "Tasks taken over from replicas whose lease ran out."}),
+		LeasesLost:    prometheus.NewCounter(prometheus.CounterOpts{Name: "sabha_leases_lost_total", Help: "How often this replica found its own lease gone."}),
+		CommitSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "sabha_commit_seconds", Help: "Time of one database commit.", Buckets: seconds}),
+		CommitWrites:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "sabha_commit_writes", Help: "Writes that shared one commit.", Buckets: prometheus.ExponentialBuckets(1, 2, 9)}),
+		OutboxWaiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: "sabha_outbox_waiting", Help: "Commits whose events the log has not confirmed."}),
+	}
+	if r == nil {
+		return m, nil
+	}
+	wrapped := prometheus.WrapRegistererWith(prometheus.Labels{"service": service, "replica": replica}, r)
+	var errs []error
+	for _, c := range []prometheus.Collector{
+		m.TasksEnded, m.TaskSeconds, m.Answers, m.AnswerSeconds, m.Running, m.Admissions, m.Takeovers, m.LeasesLost,
+		m.CommitSeconds, m.CommitWrites, m.OutboxWaiting,
+	} {
+		errs = append(errs, wrapped.Register(c))
+	}
+	return m, errors.Join(errs...)
+}
+
+// seconds are the buckets of durations: a fast commit to a day-long review.
+var seconds = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 3600, 86400}
