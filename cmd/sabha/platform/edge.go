@@ -5,8 +5,11 @@ import (
 	"net/http"
 
 	"sabha.dev/chassis/identity"
+	"sabha.dev/services/executor"
 	"sabha.dev/services/gateway"
+	"sabha.dev/services/memory"
 	"sabha.dev/services/research"
+	"sabha.dev/services/validator"
 )
 
 // startGateway opens the public ports, with research's MCP endpoint beside the
@@ -18,8 +21,8 @@ func (p *Platform) startGateway(ctx context.Context) error {
 	}
 	p.gateway, err = gateway.Start(ctx, gateway.Config{
 		Config: p.config(identity.Gateway), PublicGRPC: p.options.GRPC, PublicHTTP: p.options.HTTP, PublicURL: p.options.PublicURL,
-		RateLimit: p.options.RateLimit,
-		Mount:     map[string]http.Handler{research.MCPPath: p.research.Persona().HTTP[research.MCPPath]},
+		RateLimit: p.options.RateLimit, Tenants: append([]string{research.Name, memory.Name, executor.Name, validator.Name}, p.options.Tenants...),
+		Mount: map[string]http.Handler{research.MCPPath: p.research.Persona().HTTP[research.MCPPath]},
 	}, env)
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/service"
+	"sabha.dev/services/console"
 	"sabha.dev/services/executor"
 	"sabha.dev/services/gateway"
 	"sabha.dev/services/memory"
@@ -42,7 +43,7 @@ type Options struct {
 	HTTP, GRPC string
 	// RateLimit bounds callers; zero fields are the defaults of the gateway.
 	RateLimit gateway.RateLimit
-	// Console is the address of the web console.
+	// Console is the address of the web console; loopback when it names no host.
 	Console string
 	// PublicURL is the address that clients reach, for cards; empty means the one of HTTP.
 	PublicURL string
@@ -55,6 +56,8 @@ type Options struct {
 	// Agents beyond the personas, and further services to run, by name. For tests and benchmarks.
 	Agents map[string][]string
 	Extra  []service.Definition
+	// Tenants are further personas that clients may call directly.
+	Tenants []string
 	// Clock, when nil, is the machine's.
 	Clock clock.Clock
 	Log   *slog.Logger
@@ -70,6 +73,7 @@ type Platform struct {
 	registry *prometheus.Registry
 	release  string
 	gateway  *gateway.Running
+	console  *console.Running
 	started  []stopper
 	research *service.Running
 
@@ -120,6 +124,9 @@ func Start(ctx context.Context, o Options) (_ *Platform, err error) {
 		return nil, err
 	}
 	if err := p.startGateway(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.startConsole(ctx); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -222,5 +229,6 @@ func (p *Platform) Stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// connection of the process to its NATS server, for tests and the bus.
+// NATS connects to the server inside the process, as tests and programs beside the
+// services do.
 func (p *Platform) NATS(name string) (*nats.Conn, error) { return p.nats.connect(name) }

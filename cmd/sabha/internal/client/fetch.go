@@ -1,0 +1,68 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+)
+
+// CardPath is where an agent publishes its card (A2A specification 8.2).
+const CardPath = "/.well-known/agent-card.json"
+
+// Bounds of fetching a card.
+const (
+	cardLimit   = 1 << 20 // bytes
+	cardTimeout = 15 * time.Second
+)
+
+// Fetched is a card as it came.
+type Fetched struct {
+	// URL that was asked.
+	URL    string
+	Body   []byte
+	Header http.Header
+}
+
+// CardURL is the address of the card of a base address; one that already names
+// a .json file stays as it is.
+func CardURL(base *url.URL) *url.URL {
+	u := *base
+	if path.Ext(u.Path) != ".json" {
+		u.Path = strings.TrimSuffix(u.Path, "/") + CardPath
+	}
+	return &u
+}
+
+// Fetch gets the card of a base address. A server that does not answer gives
+// *Unreachable, an answer other than 200 gives *NoCard.
+func Fetch(ctx context.Context, base *url.URL) (*Fetched, error) {
+	u := CardURL(base)
+	ctx, cancel := context.WithTimeout(ctx, cardTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/a2a+json, application/json;q=0.9")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, &Unreachable{Address: base.String(), Err: err}
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		return nil, &NoCard{URL: u.String(), Status: res.Status}
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, cardLimit+1))
+	if err != nil {
+		return nil, &Unreachable{Address: base.String(), Err: err}
+	}
+	if len(body) > cardLimit {
+		return nil, fmt.Errorf("the card at %s is larger than %d bytes", u, cardLimit)
+	}
+	return &Fetched{URL: u.String(), Body: body, Header: res.Header}, nil
+}

@@ -1,0 +1,28 @@
+package platform
+
+import (
+	"context"
+
+	"sabha.dev/services/console"
+)
+
+// startConsole opens the web console.
+func (p *Platform) startConsole(ctx context.Context) error {
+	env, err := p.env("console")
+	if err != nil {
+		return err
+	}
+	c := console.Config{Address: p.options.Console}
+	for _, d := range p.options.Extra {
+		c.Agents = append(c.Agents, d.Name)
+	}
+	p.console, err = console.Start(ctx, c, env)
+	if err != nil {
+		return err
+	}
+	p.started = append(p.started, p.console)
+	return nil
+}
+
+// ConsoleAddr is the address of the web console.
+func (p *Platform) ConsoleAddr() string { return p.console.Addr() }
