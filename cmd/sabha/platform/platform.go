@@ -77,18 +77,24 @@ type Platform struct {
 	started  []stopper
 	research *service.Running
 
+	failed  chan error
+	stopped chan struct{}
+
 	// FirstKey is the API key that was made because there was none; empty otherwise.
 	FirstKey string
 }
 
-type stopper interface{ Stop(context.Context) error }
+type stopper interface {
+	Stop(context.Context) error
+	Failed() <-chan error
+}
 
 // Start starts everything and returns when it serves.
 func Start(ctx context.Context, o Options) (_ *Platform, err error) {
 	if o.Clock == nil {
 		o.Clock = clock.System{}
 	}
-	p := &Platform{options: o, network: service.NewMemory(), registry: prometheus.NewRegistry(), release: service.Release()}
+	p := &Platform{options: o, network: service.NewMemory(), registry: prometheus.NewRegistry(), release: service.Release(), failed: make(chan error, 1), stopped: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Stop(context.WithoutCancel(ctx)))
@@ -129,7 +135,27 @@ func Start(ctx context.Context, o Options) (_ *Platform, err error) {
 	if err := p.startConsole(ctx); err != nil {
 		return nil, err
 	}
+	p.watch()
 	return p, nil
+}
+
+// Failed receives when a service can no longer serve.
+func (p *Platform) Failed() <-chan error { return p.failed }
+
+// watch brings the failures of all services together.
+func (p *Platform) watch() {
+	for _, s := range p.started {
+		go func() {
+			select {
+			case err := <-s.Failed():
+				select {
+				case p.failed <- err:
+				default:
+				}
+			case <-p.stopped:
+			}
+		}()
+	}
 }
 
 func checkFolder(dir, what string) error {
@@ -216,6 +242,12 @@ func (p *Platform) startPersonas(ctx context.Context) error {
 // Stop stops everything, the edge first. What runs is stored and goes on at the
 // next start.
 func (p *Platform) Stop(ctx context.Context) error {
+	select {
+	case <-p.stopped:
+		return nil
+	default:
+		close(p.stopped)
+	}
 	var errs []error
 	for i := len(p.started) - 1; i >= 0; i-- {
 		errs = append(errs, p.started[i].Stop(ctx))

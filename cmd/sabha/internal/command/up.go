@@ -87,9 +87,13 @@ func (r *run) runUp(ctx context.Context, o platform.Options) error {
 	if err := r.say(lines...); err != nil {
 		return errors.Join(err, stop(ctx, p))
 	}
-	<-ctx.Done()
-	fmt.Fprintln(r.Err, "Stopping; what runs goes on at the next start.")
-	return stop(ctx, p)
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(r.Err, "Stopping; what runs goes on at the next start.")
+		return stop(ctx, p)
+	case err := <-p.Failed():
+		return errors.Join(fmt.Errorf("a service can no longer serve: %w", err), stop(ctx, p))
+	}
 }
 
 // start starts a platform and brings its documents in. That is done here, once

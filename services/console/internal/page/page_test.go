@@ -1,0 +1,188 @@
+package page_test
+
+import (
+	"context"
+	"io/fs"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"sabha.dev/services/console/internal/page"
+	"sabha.dev/services/console/internal/request"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func html(t *testing.T, c templ.Component) string {
+	t.Helper()
+	var b strings.Builder
+	if err := c.Render(context.Background(), &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+var (
+	tags   = regexp.MustCompile(`<[^>]*>`)
+	spaces = regexp.MustCompile(`\s+`)
+)
+
+// text is what a reader sees of a component, with | between elements.
+func text(t *testing.T, c templ.Component) string {
+	t.Helper()
+	s := spaces.ReplaceAllString(tags.ReplaceAllString(html(t, c), "|"), " ")
+	return regexp.MustCompile(`[| ]*\|[| ]*`).ReplaceAllString(s, "|")
+}
+
+func wants(t *testing.T, got string, all ...string) {
+	t.Helper()
+	for _, want := range all {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in:\n%s", want, got)
+		}
+	}
+}
+
+func task() request.Task {
+	return request.Task{
+		ID: "t-1", ContextID: "c-1", TraceID: "0af7", Agent: "planner", Skill: "plan-and-run", State: request.Working, Note: "looking", Text: "How much leave?",
+		Principal: "alma (acme)", Caller: "gateway", Replica: "planner-7", Created: noon, Changed: noon.Add(time.Second),
+		Plan: request.Plan{Playbook: "general", Version: "1", Steps: []request.Step{
+			{Name: "recall", Agent: "memory", Skill: "recall", State: request.StepSkipped},
+			{Name: "find", Agent: "research", Skill: "investigate", State: request.StepCompleted, Started: noon, Ended: noon.Add(1500 * time.Millisecond)},
+			{Name: "draft", Agent: "planner", Skill: "synthesise", State: request.StepRunning, Started: noon.Add(2 * time.Second), Attempt: 1, Reason: "the model gave no answer"},
+		}},
+	}
+}
+
+func TestARowTellsTheStateInWordsAndHowFarThePlanIs(t *testing.T) {
+	got := text(t, page.ListFragment(page.List{Page: request.Page{Tasks: []request.Task{task()}, Counts: map[request.State]int64{request.Working: 1, request.Failed: 41}}}))
+	wants(t, got, "|All|42|", "|Working|1|", "|Failed|41|", "|Canceled|0|",
+		"|Working|How much leave?|looking|general|1 step done, 1 skipped, draft running|planner|plan-and-run|alma (acme)|via gateway|2026-03-01 12:00:00 UTC|2026-03-01 12:00:01 UTC|")
+}
+
+func TestFiltersAreLinksAndTheChosenOneIsMarked(t *testing.T) {
+	got := html(t, page.ListFragment(page.List{State: request.InputRequired, Page: request.Page{Next: "t/9 &"}}))
+	wants(t, got, `href="/?state=failed"`, `href="/?after=t%2F9+%26&amp;state=input-required"`)
+	chosen := regexp.MustCompile(`href="([^"]*)"[^>]*aria-current="page"`).FindAllStringSubmatch(got, -1)
+	if len(chosen) != 1 || chosen[0][1] != "/?state=input-required" {
+		t.Errorf("marked as chosen: %v", chosen)
+	}
+}
+
+func TestEveryStateHasAShapeOfItsOwn(t *testing.T) {
+	shapes := map[string]request.State{}
+	for _, s := range append([]request.State{request.Answered, request.StepSkipped}, request.States...) {
+		got := html(t, page.ListFragment(page.List{Page: request.Page{Tasks: []request.Task{{ID: "t", State: s}}}}))
+		row := got[strings.Index(got, "<tbody"):]
+		icon := regexp.MustCompile(`(?s)<svg.*?</svg>`).FindString(row)
+		if other, ok := shapes[icon]; ok {
+			t.Errorf("%s looks like %s", s, other)
+		}
+		shapes[icon] = s
+	}
+}
+
+func TestAStateOfALaterReleaseIsShownAsItIsNamed(t *testing.T) {
+	got := html(t, page.ListFragment(page.List{Page: request.Page{Tasks: []request.Task{{ID: "t", State: request.FromWire(`TASK_STATE_"><B`)}}}}))
+	wants(t, got, "&#34;&gt;&lt;b")
+	if strings.Contains(got, `state-"`) || strings.Contains(got, "<b\"") {
+		t.Errorf("the name reached the markup: %s", got)
+	}
+}
+
+// hostile is text that would do harm if it were taken for markup, in every field
+// that comes from outside.
+const hostile = `</script><script>alert(1)</script><img src=x onerror="alert(2)">" onfocus='alert(3)' &amp;` + "\r\nevent: tasks\r\n"
+
+func TestHostileTextStaysText(t *testing.T) {
+	bad := request.Task{
+		ID: "t-1", ContextID: hostile, TraceID: hostile, Agent: hostile, Skill: hostile, State: request.State(hostile), Note: hostile, Text: hostile,
+		Principal: hostile, Caller: hostile, Replica: hostile, Created: noon, Changed: noon,
+		Plan: request.Plan{Playbook: hostile, Version: hostile, Steps: []request.Step{{Name: hostile, Agent: hostile, Skill: hostile, State: request.State(hostile), Reason: hostile, WaitsFor: hostile}}},
+	}
+	hop := request.Hop{TaskID: hostile, Caller: hostile, Agent: hostile, Skill: hostile, Outcome: request.State(hostile), Reason: hostile, Admission: hostile, Started: noon}
+	for name, c := range map[string]templ.Component{
+		"list":    page.ListPage(page.Links{}, page.List{Page: request.Page{Tasks: []request.Task{bad}, Next: hostile}}),
+		"detail":  page.DetailPage(page.Links{}, page.Detail{Task: bad, Hops: []request.Hop{hop}, Missing: []string{hostile}, Now: noon}),
+		"absent":  page.DetailPage(page.Links{}, page.Detail{Absent: true, ID: hostile}),
+		"problem": page.ProblemPage(page.Links{}, page.Problem{Title: hostile, Text: hostile}),
+	} {
+		got := html(t, c)
+		if n := strings.Count(got, "<script"); n != 1 {
+			t.Errorf("%s: %d scripts, want its own alone", name, n)
+		}
+		for _, harm := range []string{"<img", `" onfocus=`, "<script>"} {
+			if strings.Contains(got, harm) {
+				t.Errorf("%s contains %s", name, harm)
+			}
+		}
+		wants(t, got, "&lt;script&gt;alert(1)")
+	}
+}
+
+func TestTheDetailsShowStepsAndCallsInOrder(t *testing.T) {
+	d := page.Detail{
+		Task: task(), Now: noon.Add(12 * time.Second),
+		Hops: []request.Hop{
+			{Caller: "gateway", Agent: "planner", Skill: "plan-and-run", Outcome: request.Working, Started: noon, Admission: "allowed by policy p-1"},
+			{Caller: "planner", Agent: "research", Skill: "investigate", Outcome: request.Failed, Reason: "no documents", Started: noon.Add(time.Second), Ended: noon.Add(3 * time.Second), Depth: 1},
+			{Caller: "planner", Agent: "memory", Skill: "recall", Outcome: request.Answered, Started: noon.Add(time.Second), Ended: noon.Add(time.Second + 420*time.Microsecond), Depth: 1},
+		},
+		Missing: []string{"security", "validator"},
+	}
+	got := text(t, page.DetailFragment(d))
+	wants(t, got, "|How much leave?|Working|looking|", "|Playbook|general|version 1|", "|Worked on by|planner-7|", "|Trace|0af7|",
+		"|Completed|find|research|investigate|1.5 s|", "|Running|draft|planner|synthesise|10.0 s|attempt 2 · the model gave no answer|",
+		"|3 calls|", "security, validator cannot be reached; calls to it are missing here.",
+		"|gateway →|planner|plan-and-run|Working|+0.000 s|12.0 s|allowed by policy p-1|",
+		"|planner →|research|investigate|no documents|Failed|+1.000 s|2.0 s|inside the platform|", "|planner →|memory|recall|Answered|+1.000 s|0.42 ms|")
+	wants(t, html(t, page.DetailFragment(d)), `x="8.33" y="0" width="16.67"`)
+}
+
+func TestWithoutThePlannerThePageSaysSinceWhen(t *testing.T) {
+	wants(t, text(t, page.ListFragment(page.List{Unread: true})), "The planner cannot be reached.", "This page fills itself as soon as it answers.")
+	stale := page.List{Stale: noon, Page: request.Page{Tasks: []request.Task{task()}}}
+	wants(t, text(t, page.ListFragment(stale)), "What you see is from|2026-03-01 12:00:00 UTC|. It is brought up to date", "How much leave?")
+	wants(t, text(t, page.DetailFragment(page.Detail{Unread: true})), "The planner cannot be reached.")
+}
+
+func TestAnEmptyListSaysHowToBegin(t *testing.T) {
+	got := html(t, page.ListFragment(page.List{}))
+	wants(t, got, "No tasks yet", "<code>export SABHA_KEY=sk-…\nsabha ask &#34;")
+	filtered := page.List{State: request.Failed, Page: request.Page{Counts: map[request.State]int64{request.Completed: 2}}}
+	wants(t, text(t, page.ListFragment(filtered)), "No task is failed now", "Show all tasks")
+}
+
+func TestThePageNeedsNothingThatItsPolicyForbids(t *testing.T) {
+	got := html(t, page.DetailPage(page.Links{Style: "/s.css", Script: "/s.js", Mark: "/m.svg"}, page.Detail{Task: task(), Now: noon, Hops: []request.Hop{{Started: noon}}}))
+	for _, forbidden := range []string{" style=", "<style", " onclick", "javascript:", "http://", "https://", "TemplFailedSanitization"} {
+		if strings.Contains(got, forbidden) {
+			t.Errorf("the page contains %s", forbidden)
+		}
+	}
+	script, err := fs.ReadFile(page.Assets(), "console.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, forbidden := range []string{"eval(", "new Function", "document.write", "innerHTML"} {
+		if strings.Contains(string(script), forbidden) {
+			t.Errorf("the script contains %s", forbidden)
+		}
+	}
+}
+
+func TestLinksChangeWithTheContent(t *testing.T) {
+	l, err := page.LinksOf(page.Assets())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range []string{l.Style, l.Script, l.Mark} {
+		if !regexp.MustCompile(`^/static/[a-z.]+\?v=[0-9a-f]{16}$`).MatchString(link) {
+			t.Errorf("link %q", link)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package web
+
+import (
+	"strings"
+	"testing"
+)
+
+// read is what a browser makes of a stream: events by the rules of the HTML
+// standard, 9.2.6, in which each of three ends of line ends a line.
+func read(stream string) (events [][2]string) {
+	stream = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(stream)
+	name, data := "", []string(nil)
+	for line := range strings.SplitSeq(stream, "\n") {
+		field, value, _ := strings.Cut(line, ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case line == "":
+			if data != nil {
+				events = append(events, [2]string{name, strings.Join(data, "\n")})
+			}
+			name, data = "", nil
+		case field == "event":
+			name = value
+		case field == "data":
+			data = append(data, value)
+		}
+	}
+	return events
+}
+
+func FuzzAFrameIsOneEventWithItsData(f *testing.F) {
+	for _, seed := range []string{"", "<p>x</p>", "a\nb", "\n\n", "\r\revent: forged\rdata: x\r\r", "x\r\n\r\nretry: 1", " leading", "a: b", "\x00\ufeff", "\u2028\u0085"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, html string) {
+		got := read(string(frame("tasks", []byte(html))))
+		want := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(html)
+		if len(got) != 1 || got[0] != [2]string{"tasks", want} {
+			t.Errorf("%q came as %q", html, got)
+		}
+	})
+}
+
+func FuzzATopicIsKnownOrRefused(f *testing.F) {
+	for _, seed := range []string{"tasks", "tasks.", "tasks.working", "task.", "task.01-a_B", "task.a\nb", "tasks.working\r\ndata: x", "beat", ""} {
+		f.Add(seed)
+	}
+	s := &Site{}
+	f.Fuzz(func(t *testing.T, topic string) {
+		if _, ok := s.feed(topic); ok && strings.ContainsAny(topic, "\r\n:<>\" ") {
+			t.Errorf("topic %q is watched, and its name would be an event's", topic)
+		}
+	})
+}

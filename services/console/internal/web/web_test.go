@@ -1,0 +1,408 @@
+package web_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sabha.dev/services/console/internal/oversight"
+	"sabha.dev/services/console/internal/request"
+	"sabha.dev/services/console/internal/web"
+	"sabha.dev/testrig/clocktest"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// source is a platform with as many tasks as the test says.
+type source struct {
+	mu    sync.Mutex
+	tasks []request.Task
+	err   error
+}
+
+func (s *source) set(err error, tasks ...request.Task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tasks, s.err = tasks, err
+}
+
+func (s *source) List(_ context.Context, state request.State, after string) (request.Page, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if after == "gone" {
+		return request.Page{}, oversight.ErrBadPage
+	}
+	p := request.Page{Counts: map[request.State]int64{}}
+	for _, t := range s.tasks {
+		p.Counts[t.State]++
+		if state == "" || t.State == state {
+			p.Tasks = append(p.Tasks, t)
+		}
+	}
+	return p, s.err
+}
+
+func (s *source) Task(_ context.Context, id string) (request.Task, []request.Hop, []string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return request.Task{}, nil, nil, s.err
+	}
+	for _, t := range s.tasks {
+		if t.ID == id {
+			return t, []request.Hop{{Caller: "gateway", Agent: t.Agent, Started: t.Created}}, nil, nil
+		}
+	}
+	return request.Task{}, nil, nil, oversight.ErrNoTask
+}
+
+func task(id string, s request.State, text string) request.Task {
+	return request.Task{ID: id, State: s, Text: text, Agent: "planner", Created: noon, Changed: noon}
+}
+
+type rig struct {
+	*source
+	site  *web.Site
+	clock *clocktest.Clock
+	url   string
+}
+
+func start(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{source: &source{}, clock: clocktest.New(noon)}
+	site, err := web.New(r.source, []string{"Console.Internal"}, r.clock, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(site.Handler())
+	t.Cleanup(func() { site.Stop(); server.Close() })
+	r.site, r.url = site, server.URL
+	return r
+}
+
+func (r *rig) get(t *testing.T, path string) (int, string, http.Header) {
+	t.Helper()
+	return r.do(t, http.MethodGet, path, "")
+}
+
+func (r *rig) do(t *testing.T, method, path, host string) (int, string, http.Header) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, r.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = host
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(body), res.Header
+}
+
+func TestPages(t *testing.T) {
+	r := start(t)
+	r.set(nil, task("t-1", request.Working, "alpha"), task("t-2", request.Failed, "beta"))
+	for _, c := range []struct {
+		path   string
+		status int
+		has    string
+		not    string
+	}{
+		{"/", 200, "alpha", "no such"},
+		{"/?state=failed", 200, "beta", "alpha"},
+		{"/?state=nonsense", 400, "submitted, working, input-required", "alpha"},
+		{"/?after=gone", 400, "Begin with the newest", "alpha"},
+		{"/?after=t-1", 200, `data-watch=""`, "no such"},
+		{"/tasks/t-2", 200, "beta", "alpha"},
+		{"/tasks/t-3", 404, "There is no such task", "beta"},
+		{"/tasks/%3Cscript%3E", 404, "&lt;script&gt;", "<script>"},
+		{"/nothing", 404, "There is no such page", "alpha"},
+		{"/static/console.js", 200, "EventSource", "<html"},
+		{"/static/assets.go", 404, "", "package"},
+		{"/static/console.css", 200, "prefers-color-scheme", "<html"},
+		{"/static/..%2fassets.go", 400, "invalid", "package"},
+		{"/events", 400, "watch=TOPIC", ""},
+		{"/events?watch=tasks&watch=tasks.nonsense", 404, "task.ID", ""},
+		{"/events?watch=task.a%0Ab", 404, "task.ID", ""},
+		{"/events?" + strings.Repeat("watch=tasks&", 65), 400, "1 to 64", ""},
+	} {
+		status, body, _ := r.get(t, c.path)
+		if status != c.status || !strings.Contains(body, c.has) || (c.not != "" && strings.Contains(body, c.not)) {
+			t.Errorf("%s: %d, want %d with %q and without %q:\n%s", c.path, status, c.status, c.has, c.not, body)
+		}
+	}
+}
+
+func TestWithoutThePlannerThePageIsThereAndSaysSo(t *testing.T) {
+	r := start(t)
+	r.set(oversight.ErrUnreachable)
+	for _, path := range []string{"/", "/tasks/t-1"} {
+		status, body, _ := r.get(t, path)
+		if status != 503 || !strings.Contains(body, "The planner cannot be reached") || !strings.Contains(body, "data-watch=\"task") {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+}
+
+func TestOnlyTheConsolesOwnNamesAreAnswered(t *testing.T) {
+	r := start(t)
+	for host, want := range map[string]int{
+		"localhost": 200, "LOCALHOST:8081": 200, "127.0.0.1:8081": 200, "127.1.2.3": 200, "[::1]:8081": 200, "[::1]": 200, "console.internal:80": 200, "CONSOLE.internal": 200,
+		"evil.example": 421, "evil.example:8081": 421, "localhost.evil.example": 421, "127.0.0.1.evil.example": 421, "10.0.0.1:8081": 421, "0.0.0.0": 421,
+		"localhost@evil.example": 421, "xn--localhost": 421,
+	} {
+		for _, path := range []string{"/", "/static/console.js"} {
+			if got, body, _ := r.do(t, http.MethodGet, path, host); got != want {
+				t.Errorf("%s as %s: %d, want %d: %s", path, host, got, want, body)
+			}
+		}
+	}
+	if got, _, _ := r.do(t, http.MethodGet, "/events?watch=tasks", "evil.example"); got != 421 {
+		t.Errorf("the stream as evil.example: %d, want 421", got)
+	}
+}
+
+func TestNothingButReadingIsAnswered(t *testing.T) {
+	r := start(t)
+	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions} {
+		if got, _, h := r.do(t, method, "/", ""); got != 405 || h.Get("Allow") != "GET, HEAD" {
+			t.Errorf("%s: %d, Allow %q", method, got, h.Get("Allow"))
+		}
+	}
+}
+
+func TestAskingForTheHeadOfAStreamDoesNotWatch(t *testing.T) {
+	r := start(t)
+	if status, body, h := r.do(t, http.MethodHead, "/events?watch=tasks", ""); status != 200 || body != "" || h.Get("Content-Type") != "text/event-stream" {
+		t.Errorf("%d %q %q", status, body, h.Get("Content-Type"))
+	}
+}
+
+func TestEveryAnswerHasTheHeadersThatProtectIt(t *testing.T) {
+	r := start(t)
+	for _, path := range []string{"/", "/tasks/x", "/nothing", "/static/console.js", "/events"} {
+		_, _, h := r.get(t, path)
+		for name, want := range map[string]string{
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+			"X-Content-Type-Options":  "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY", "Cross-Origin-Resource-Policy": "same-origin",
+		} {
+			if got := h.Get(name); got != want {
+				t.Errorf("%s: %s is %q, want %q", path, name, got, want)
+			}
+		}
+		if got := h.Get("Access-Control-Allow-Origin"); got != "" {
+			t.Errorf("%s may be read by other sites: %q", path, got)
+		}
+	}
+}
+
+// events reads a stream as the HTML standard says: until the test ends, or close.
+type events struct {
+	lines *bufio.Scanner
+	close func()
+}
+
+func (r *rig) open(t *testing.T, query string) *events {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+"/events?"+query, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("%s %s", res.Status, res.Header.Get("Content-Type"))
+	}
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, 1<<20)
+	e := &events{lines, func() { _ = res.Body.Close() }}
+	t.Cleanup(e.close)
+	return e
+}
+
+// next is the name and the data of the next event; ok is false at the end.
+func (e *events) next() (name, data string, ok bool) {
+	var lines []string
+	for e.lines.Scan() {
+		switch field, value, _ := strings.Cut(e.lines.Text(), ": "); field {
+		case "":
+			if name != "" {
+				return name, strings.Join(lines, "\n"), true
+			}
+		case "event":
+			name = value
+		case "data":
+			lines = append(lines, value)
+		}
+	}
+	return "", "", false
+}
+
+func TestAStreamBringsEachTopicAsItIsAndThenItsChanges(t *testing.T) {
+	r := start(t)
+	r.set(nil, task("t-1", request.Working, "first\r\nevent: task.t-1\r\n\r\ndata: forged"))
+	e := r.open(t, "watch=tasks&watch=task.t-1")
+	seen := map[string]string{}
+	for range 2 {
+		name, data, ok := e.next()
+		if !ok {
+			t.Fatal("the stream ended")
+		}
+		seen[name] = data
+	}
+	if !strings.Contains(seen["tasks"], "event: task.t-1\n\ndata: forged") || !strings.Contains(seen["task.t-1"], `data-watch="task.t-1"`) || len(seen) != 2 {
+		t.Errorf("seen %q", seen)
+	}
+	r.set(nil, task("t-1", request.Completed, "first"))
+	r.clock.BlockUntil(3) // two readers and the stream's beat
+	r.clock.Advance(time.Second)
+	for range 2 {
+		if name, data, _ := e.next(); !strings.Contains(data, "Completed") || strings.Contains(data, "forged") {
+			t.Errorf("%s has not changed: %s", name, data)
+		}
+	}
+}
+
+func TestAQuietStreamBeats(t *testing.T) {
+	r := start(t)
+	e := r.open(t, "watch=tasks")
+	if name, _, _ := e.next(); name != "tasks" {
+		t.Fatalf("first event %q", name)
+	}
+	for range 2 {
+		r.clock.BlockUntil(2)
+		r.clock.Advance(10 * time.Second)
+		if name, data, ok := e.next(); name != "beat" || data != "" || !ok {
+			t.Errorf("event %q %q, want a beat", name, data)
+		}
+	}
+}
+
+func TestAReconnectedStreamBeginsWithWhatIs(t *testing.T) {
+	r := start(t)
+	r.set(nil, task("t-1", request.Working, "first"))
+	first := r.open(t, "watch=tasks")
+	first.next()
+	first.close()
+	r.set(nil, task("t-2", request.Working, "second"))
+	again := r.open(t, "watch=tasks")
+	// The reader of the first stream may not have ended yet: then the new task comes with its next reading.
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() {
+		for ctx.Err() == nil {
+			r.clock.BlockUntil(1)
+			r.clock.Advance(time.Second)
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	for {
+		_, data, ok := again.next()
+		if !ok {
+			t.Fatal("the stream ended before it showed the new task")
+		}
+		if strings.Contains(data, "second") {
+			return
+		}
+	}
+}
+
+func TestAStreamShowsThatThePlannerIsGoneAndThatItIsBack(t *testing.T) {
+	r := start(t)
+	r.set(nil, task("t-1", request.Working, "first"))
+	e := r.open(t, "watch=tasks")
+	e.next()
+	for _, step := range []struct {
+		err       error
+		has, lost string
+	}{
+		{oversight.ErrUnreachable, "What you see is from", ""},
+		{nil, "first", "What you see is from"},
+	} {
+		r.set(step.err, task("t-1", request.Working, "first"))
+		r.clock.BlockUntil(2)
+		r.clock.Advance(time.Second)
+		_, data, _ := e.next()
+		if !strings.Contains(data, step.has) || !strings.Contains(data, "first") || (step.lost != "" && strings.Contains(data, step.lost)) {
+			t.Errorf("want %q: %s", step.has, data)
+		}
+	}
+}
+
+func TestStoppingEndsStreams(t *testing.T) {
+	r := start(t)
+	e := r.open(t, "watch=tasks")
+	e.next()
+	r.site.Stop()
+	if name, _, ok := e.next(); ok {
+		t.Errorf("event %q after the stop", name)
+	}
+	if status, body, h := r.get(t, "/events?watch=tasks"); status != 503 || h.Get("Retry-After") == "" {
+		t.Errorf("a new stream: %d %s", status, body)
+	}
+}
+
+// clogged is a connection that takes a few writes and then no more: as the
+// machine does when a deadline passes, the write that blocks fails.
+type clogged struct {
+	header    http.Header
+	takes     int
+	deadlines int
+}
+
+func (c *clogged) Header() http.Header { return c.header }
+func (c *clogged) WriteHeader(int)     {}
+func (c *clogged) Flush()              {}
+
+func (c *clogged) SetWriteDeadline(time.Time) error {
+	c.deadlines++
+	return nil
+}
+
+func (c *clogged) Write(p []byte) (int, error) {
+	if c.deadlines == 0 {
+		return 0, fmt.Errorf("written without a deadline")
+	}
+	if c.takes--; c.takes < 0 {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return len(p), nil
+}
+
+func TestASlowViewerIsDropped(t *testing.T) {
+	for takes := range 3 {
+		r := start(t)
+		r.set(nil, task("t-1", request.Working, "first"))
+		c := &clogged{header: http.Header{}, takes: takes}
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/events?watch=tasks", nil)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			r.site.Handler().ServeHTTP(c, req)
+		}()
+		if takes == 2 { // the greeting and the list; the beat is what it does not take
+			r.clock.BlockUntil(2)
+			r.clock.Advance(10 * time.Second)
+		}
+		<-ended
+		if c.deadlines != takes+1 {
+			t.Errorf("%d writes were bounded, want %d", c.deadlines, takes+1)
+		}
+	}
+}
