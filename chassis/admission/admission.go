@@ -83,7 +83,7 @@ func (s *Screener) Screen(ctx context.Context, m *a2apb.Message) (engine.Verdict
 		}
 		out.Reason = "refused by screening"
 		if len(why) > 0 {
-			out.Reason += ": " + strings.Join(why, "; ")
+			out.Reason += ": " + strings.Join(why, " ")
 		}
 	}
 	return out, nil

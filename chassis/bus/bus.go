@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"sabha.dev/chassis/clock"
+	"sabha.dev/chassis/eventlog"
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
 	busv1 "sabha.dev/gen/sabha/bus/v1"
@@ -79,7 +80,7 @@ func Start(ctx context.Context, c Config) (*Bus, error) {
 		{Name: WorkStream, Subjects: []string{workSubject + "*"}, Retention: jetstream.WorkQueuePolicy, MaxAge: 24 * time.Hour, MaxBytes: 256 << 20},
 		{Name: DeadStream, Subjects: []string{deadSubject + "*"}, MaxAge: 7 * 24 * time.Hour, MaxBytes: 64 << 20, Discard: jetstream.DiscardOld},
 	} {
-		if _, err := js.CreateOrUpdateStream(ctx, s); err != nil {
+		if err := eventlog.Ensure(ctx, js, s); err != nil {
 			return nil, fmt.Errorf("bus: %w", err)
 		}
 	}

@@ -48,7 +48,7 @@ func Open(ctx context.Context, nc *nats.Conn, r Retention) (*Log, error) {
 	if r.MaxBytes == 0 {
 		r.MaxBytes = 512 << 20
 	}
-	_, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+	err = Ensure(ctx, js, jetstream.StreamConfig{
 		Name: Stream, Subjects: []string{"sabha.events.>"}, Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy,
 		Discard: jetstream.DiscardOld, MaxAge: r.MaxAge, MaxBytes: r.MaxBytes, Replicas: max(r.Replicas, 1), AllowDirect: true,
 	})
@@ -56,6 +56,16 @@ func Open(ctx context.Context, nc *nats.Conn, r Retention) (*Log, error) {
 		return nil, fmt.Errorf("event log: %w", err)
 	}
 	return &Log{nc: nc, js: js}, nil
+}
+
+// Ensure makes a stream, or brings one of another configuration up to date. One
+// that is as it should be is left alone.
+func Ensure(ctx context.Context, js jetstream.JetStream, c jetstream.StreamConfig) error {
+	_, err := js.CreateStream(ctx, c)
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		_, err = js.UpdateStream(ctx, c)
+	}
+	return err
 }
 
 func subject(service, taskID string) string { return "sabha.events." + service + "." + taskID }
@@ -75,18 +85,19 @@ func (l *Log) publish(b *eventv1.Bundle) (jetstream.PubAckFuture, error) {
 
 // Replay reads the events of a task after a version, as far as the log holds
 // them: consecutive versions from after+1. It returns none when the next one is
-// gone from the log or not there yet.
+// gone from the log or not there yet. The log may hold an event twice and, after
+// an outage, a later one before an earlier one.
 func (l *Log) Replay(ctx context.Context, service, taskID string, epoch, after int64) ([]Update, error) {
 	stream, err := l.js.Stream(ctx, Stream)
 	if err != nil {
 		return nil, fmt.Errorf("event log: %w", err)
 	}
-	var updates []Update
+	held := map[int64]Update{}
 	next := uint64(1)
 	for {
 		msg, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(subject(service, taskID)))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return updates, nil
+			break
 		}
 		if err != nil {
 			return nil, fmt.Errorf("event log: %w", err)
@@ -100,14 +111,16 @@ func (l *Log) Replay(ctx context.Context, service, taskID string, epoch, after i
 			continue
 		}
 		for _, u := range decode(bundle) {
-			if u.Version <= after {
-				continue
-			}
-			if u.Version != after+1 {
-				return updates, nil
-			}
-			updates = append(updates, u)
-			after = u.Version
+			held[u.Version] = u
 		}
+	}
+	var updates []Update
+	for {
+		u, ok := held[after+1]
+		if !ok {
+			return updates, nil
+		}
+		updates = append(updates, u)
+		after++
 	}
 }
