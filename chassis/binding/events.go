@@ -20,14 +20,22 @@ const writeLimit = 30 * time.Second
 // heartbeat is a comment, which clients skip (WHATWG HTML section 9.2.6).
 var heartbeat = []byte(": heartbeat\n\n")
 
-// events is a text/event-stream answer. It begins with its first frame, and from
-// then on never stays silent for longer than the heartbeat interval.
+// openAfter is how long a subscription waits for its first event, or for its
+// refusal, before it begins without one. One that goes on after a cursor may have
+// nothing to say for hours, and a client or proxy that sees not even a header
+// takes it for dead.
+const openAfter = time.Second
+
+// events is a text/event-stream answer. It begins with its first frame, that of a
+// subscription soon anyway, and from then on never stays silent for longer than
+// the heartbeat interval.
 type events struct {
 	w        http.ResponseWriter
 	control  *http.ResponseController
 	clock    clock.Clock
 	interval time.Duration
 	stop     chan struct{}
+	stopped  sync.Once
 	beating  sync.WaitGroup
 
 	mu    sync.Mutex
@@ -35,18 +43,50 @@ type events struct {
 	since time.Time // of the last frame or heartbeat
 }
 
-func (x *exchange) newEvents() *events {
-	return &events{
+func (x *exchange) newEvents(k kind) *events {
+	e := &events{
 		w:        x.w,
 		control:  http.NewResponseController(x.w),
 		clock:    x.Clock,
 		interval: x.Heartbeat,
 		stop:     make(chan struct{}),
 	}
+	if k == subscribeKind {
+		timer := e.clock.After(openAfter)
+		e.beating.Go(func() { e.openAt(timer) })
+	}
+	return e
 }
 
-// begun tells whether the answer is a stream by now.
+// openAt begins a stream that has not begun when the timer fires.
+func (e *events) openAt(timer <-chan time.Time) {
+	select {
+	case <-e.stop:
+		return
+	case <-timer:
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.open {
+		e.begin()
+		// The stream's own first write meets the same error.
+		_ = e.send(heartbeat)
+	}
+}
+
+// head changes the headers of the answer, unless they have been sent.
+func (e *events) head(change func(http.Header)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.open {
+		change(e.w.Header())
+	}
+}
+
+// begun ends the waiting for a first event and tells whether the answer is a
+// stream. What is written after it has no heartbeats.
 func (e *events) begun() bool {
+	e.close()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.open
@@ -111,7 +151,7 @@ func (e *events) beat(timer <-chan time.Time) {
 
 // close stops the heartbeats. It must be called before the handler returns.
 func (e *events) close() {
-	close(e.stop)
+	e.stopped.Do(func() { close(e.stop) })
 	e.beating.Wait()
 }
 

@@ -256,3 +256,46 @@ func TestBareErrorInAStreamRevealsNothing(t *testing.T) {
 		}
 	}
 }
+
+// A subscription after a cursor may have nothing to tell for long.
+func TestSilentSubscriptionBegins(t *testing.T) {
+	for _, c := range []struct{ name, path, body, head, tail string }{
+		{"HTTP+JSON", "/tasks/t1:subscribe", "", "", ""},
+		{"JSON-RPC", "/rpc", `{"jsonrpc":"2.0","id":1,"method":"SubscribeToTask","params":{"id":"t1"}}`, `{"jsonrpc":"2.0","id":1,"result":`, "}"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			next := make(chan *a2apb.StreamResponse)
+			r := serve(t, &agent{stream: func(s eventStream) error {
+				for e := range next {
+					if err := s.Send(e); err != nil {
+						return err
+					}
+				}
+				return status.Error(codes.Unavailable, "the agent stops")
+			}})
+			go func() {
+				r.clock.BlockUntil(1)
+				r.clock.Advance(time.Second)
+			}()
+			resp := r.open(t, "POST", c.path, c.body, "Last-Event-ID: 1.1")
+			defer resp.Body.Close()
+			if got := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || got != "text/event-stream" {
+				t.Fatalf("answer %d %s", resp.StatusCode, got)
+			}
+			body := bufio.NewReader(resp.Body)
+			if got := until(t, body); got != ": heartbeat\n\n" {
+				t.Errorf("the stream begins with %q, want a comment", got)
+			}
+			next <- statusEvent("1.2")
+			want := "id: 1.2\ndata: " + c.head + encoded(t, statusEvent("1.2")) + c.tail + "\n\n"
+			if got := until(t, body); got != want {
+				t.Errorf("then comes %q, want %q", got, want)
+			}
+			// What ends it now is a frame, as after any first event.
+			close(next)
+			if got := until(t, body); !strings.Contains(got, "data: {") || !strings.Contains(got, "the agent cannot be reached at the moment") {
+				t.Errorf("at last comes %q, want the error", got)
+			}
+		})
+	}
+}

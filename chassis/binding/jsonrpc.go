@@ -143,8 +143,9 @@ func (x *exchange) rpcStream(ctx context.Context, id []byte, method rpcMethod, r
 		x.rpcFail(id, err, method.kind)
 		return
 	}
-	events := x.newEvents()
+	events := x.newEvents(method.kind)
 	defer events.close()
+	first := true
 	around := rpcEnvelope(id)
 	var frame []byte
 	for {
@@ -152,9 +153,10 @@ func (x *exchange) rpcStream(ctx context.Context, id []byte, method rpcMethod, r
 		if err = stream.RecvMsg(event); err != nil {
 			break
 		}
-		if !events.begun() {
+		if first {
+			first = false
 			if header, err := stream.Header(); err == nil {
-				x.answerHeaders(header)
+				events.head(func(http.Header) { x.answerHeaders(header) })
 			}
 		}
 		if frame, err = appendEvent(frame[:0], event, around); err != nil {

@@ -3,6 +3,7 @@ package binding
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -92,7 +93,7 @@ func (x *exchange) rest(op operation) {
 		return
 	}
 	if op.kind != unaryKind {
-		x.restStream(inner)
+		x.restStream(inner, op.kind)
 		return
 	}
 	x.gateway.ServeHTTP(x.w, inner)
@@ -134,20 +135,21 @@ func (x *exchange) inner(op operation) (*http.Request, error) {
 
 // restStream serves a streaming operation. An error before the first event is an
 // ordinary answer; a later one is the last frame of the stream.
-func (x *exchange) restStream(inner *http.Request) {
-	events := x.newEvents()
+func (x *exchange) restStream(inner *http.Request, k kind) {
+	events := x.newEvents(k)
 	defer events.close()
-	x.gateway.ServeHTTP(&streamWriter{x: x, events: events}, inner)
+	x.gateway.ServeHTTP(&streamWriter{x: x, events: events, header: http.Header{}}, inner)
 
+	begun := events.begun()
 	err := x.call.err()
-	if err == nil && !events.begun() {
+	if err == nil && !begun {
 		err = errNoEvent
 	}
 	if err == nil {
 		return
 	}
 	p := diagnose(err)
-	if !events.begun() {
+	if !begun {
 		x.refuse(p)
 		return
 	}
@@ -163,10 +165,13 @@ var errNoEvent = fault.New(fault.InvalidAgentResponse, "%s", "the agent ended th
 type streamWriter struct {
 	x      *exchange
 	events *events
+	header http.Header
+	sent   bool
 }
 
-// Header is the header of the answer.
-func (w *streamWriter) Header() http.Header { return w.x.w.Header() }
+// Header is what the gateway adds to the header of the answer. It is kept apart
+// until the first frame, because the stream may begin meanwhile.
+func (w *streamWriter) Header() http.Header { return w.header }
 
 // WriteHeader is called by the gateway for an error before the first event only,
 // and that is answered elsewhere.
@@ -177,6 +182,10 @@ func (w *streamWriter) WriteHeader(int) {}
 func (w *streamWriter) Write(frame []byte) (int, error) {
 	if len(frame) == 0 || w.x.call.err() != nil {
 		return len(frame), nil
+	}
+	if !w.sent {
+		w.sent = true
+		w.events.head(func(h http.Header) { maps.Copy(h, w.header) })
 	}
 	return len(frame), w.events.write(frame)
 }

@@ -142,13 +142,26 @@ func (b *Bus) take(msg jetstream.Msg) {
 	switch {
 	case b.base.Err() != nil:
 		_ = msg.Nak()
-	case err != nil && again(err):
-		_ = msg.NakWithDelay(time.Second)
+	case err != nil && again(err) && deliveries(msg) < maxDeliveries:
+		b.Log.Warn("a frame is delivered again", "subtask_id", f.GetPayload().GetSubtaskId(), "error", err)
+		_ = msg.NakWithDelay(min(time.Second<<min(deliveries(msg)-1, 5), ackWait))
 	case err != nil:
 		b.refuse(msg, f, contentType, err)
 	default:
 		_ = msg.Ack()
 	}
+}
+
+// maxDeliveries bounds how often a frame is tried whose subtask nobody could start
+// or follow: about a quarter of an hour with the waits between.
+const maxDeliveries = 30
+
+func deliveries(msg jetstream.Msg) uint64 {
+	md, err := msg.Metadata()
+	if err != nil {
+		return 1
+	}
+	return md.NumDelivered
 }
 
 func again(err error) bool {
@@ -159,9 +172,11 @@ func again(err error) bool {
 
 // refuse answers a frame that cannot be worked on and keeps it as a dead letter.
 func (b *Bus) refuse(msg jetstream.Msg, f *busv1.Frame, contentType string, err error) {
-	e := &busv1.Error{Reason: string(fault.InvalidArgument), Message: "the frame cannot be worked on"}
+	e := &busv1.Error{Reason: "INTERNAL", Message: "the frame could not be worked on; the operator finds it in the log by its subtask id"}
 	if known := fault.FromStatus(fault.Status(err).Err()); known != nil {
 		e.Reason, e.Message = string(known.Reason), known.Message
+	} else {
+		b.Log.Error("a frame could not be worked on", "subtask_id", f.GetPayload().GetSubtaskId(), "error", err)
 	}
 	if parent := name(f.GetParentAgent()); parent != "" {
 		b.reply(f, contentType, Failure, &busv1.Payload{SubtaskId: f.GetPayload().GetSubtaskId(), Error: e})

@@ -131,6 +131,9 @@ func (e *Engine) tail(ctx context.Context, id string, after *cursor, stream grpc
 		select {
 		case u := <-reader.C:
 			err = t.next(ctx, u)
+			if err == nil && !t.closed && len(reader.C) == 0 && reader.Behind() {
+				err = t.recheck(ctx) // what was dropped may have been the last
+			}
 		case <-e.Clock.After(recheck):
 			err = t.recheck(ctx)
 		case <-ctx.Done():

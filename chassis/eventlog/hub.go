@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"github.com/nats-io/nats.go"
@@ -38,7 +39,12 @@ type Reader struct {
 	// C carries updates. When the reader falls behind, updates are dropped and it
 	// finds a hole in the versions.
 	C chan Update
+	// dropped is set when an update was.
+	dropped atomic.Bool
 }
+
+// Behind tells, once, that updates were dropped since it was last asked.
+func (r *Reader) Behind() bool { return r.dropped.Swap(false) }
 
 // readerBuffer is how far a reader may fall behind.
 const readerBuffer = 64
@@ -101,7 +107,8 @@ func (t *topic) send(u Update) {
 	for r := range t.readers {
 		select {
 		case r.C <- u:
-		default: // the hole in the versions tells the reader
+		default:
+			r.dropped.Store(true)
 		}
 	}
 }

@@ -50,6 +50,8 @@ type committer struct {
 	due bool
 	// flushing is set while a timer will make lazy writes due.
 	flushing bool
+	// ended is closed when nothing commits any more.
+	ended chan struct{}
 }
 
 // flushAfter bounds how long a write that nobody waits for waits for company.
@@ -91,8 +93,13 @@ func (c *committer) nudge() {
 }
 
 // do enqueues a write and waits for it; told, if any, is called after the commit
-// in the order of commits. When ctx ends first the write still happens.
+// in the order of commits. A caller who has left already writes nothing; one who
+// leaves while it waits is told all the same, because a task that was stored must
+// be run by whoever stored it.
 func (c *committer) do(ctx context.Context, fn func(context.Context, *batch) error, told ...func()) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	result := make(chan error, 1)
 	c.enqueue(&write{do: fn, done: func(err error) {
 		if err == nil {
@@ -105,13 +112,21 @@ func (c *committer) do(ctx context.Context, fn func(context.Context, *batch) err
 	select {
 	case err := <-result:
 		return err
-	case <-ctx.Done():
-		return ctx.Err()
+	case <-c.ended:
+	}
+	select {
+	case err := <-result: // it was in the last commit
+		return err
+	default:
+		return errClosed
 	}
 }
 
+var errClosed = errors.New("task store: closed")
+
 // run commits until ctx ends, then commits what is queued and returns.
 func (c *committer) run(ctx context.Context) {
+	defer close(c.ended)
 	for {
 		if ws := c.next(ctx.Err() != nil); len(ws) > 0 {
 			c.commit(context.WithoutCancel(ctx), ws)

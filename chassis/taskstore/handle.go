@@ -141,6 +141,11 @@ func (h *Handle) take(w *pendingWrite) {
 // write stores the record as it was prepared. When somebody else wrote in the
 // meantime and the task is still ours, the changes are applied to what they left.
 func (h *Handle) write(ctx context.Context, b *batch, w *pendingWrite) error {
+	// Once a write was refused, the revision that this one was prepared for may be
+	// what somebody else wrote.
+	if err := h.Err(); err != nil {
+		return refused{err}
+	}
 	// Encoded only now, once for all the changes that share the commit.
 	info, body, err := encode(w.rec)
 	if err != nil {

@@ -82,8 +82,13 @@ func TestNotesBehindACommitShareTheNextOne(t *testing.T) {
 		for i := range 20 {
 			r.must(h.Note(emit(artifact("x", fmt.Sprint(i), i > 0))))
 		}
+		last := make(chan error, 1)
+		go func() { last <- h.Commit(t.Context(), emit(working("all"))) }()
+		for h.Record().Version != 22 {
+			time.Sleep(time.Millisecond) // until the last waits too
+		}
 		close(release)
-		r.must(h.Commit(t.Context(), emit(working("all"))))
+		r.must(<-last)
 		r.must(<-held)
 		if got := len(r.entries()) - before; got != 1 {
 			t.Errorf("21 changes took %d commits, want 1", got)
@@ -374,6 +379,48 @@ func TestCommitWaitsNoLongerThanItsContextAndStillHappens(t *testing.T) {
 	})
 }
 
+// Whoever stored a task must run it, so a caller who leaves meanwhile is told.
+func TestACreateIsToldThoughItsCallerLeft(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, r *rig) {
+		s := r.store("a")
+		release := hold(r, s)
+		ctx, leave := context.WithCancel(t.Context())
+		created := make(chan error, 1)
+		rec := r.record("t1")
+		go func() {
+			h, err := s.Create(ctx, rec, "m-t1")
+			if err == nil {
+				err = h.Commit(t.Context(), emit(status(a2apb.TaskState_TASK_STATE_COMPLETED, "run")))
+			}
+			created <- err
+		}()
+		time.Sleep(20 * time.Millisecond) // it waits for its commit
+		leave()
+		release()
+		err := <-created
+		if errors.Is(err, context.Canceled) {
+			// It had left before it began: then nothing is stored.
+			_, err = s.Get(t.Context(), "t1")
+			wantErr(t, "the task", err, taskstore.ErrNotFound)
+			return
+		}
+		r.must(err)
+		if got := summary(r.get(s, "t1").Task); got != "TASK_STATE_COMPLETED run" {
+			t.Errorf("stored %s", got)
+		}
+	})
+}
+
+func TestAClosedStoreSaysSo(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, r *rig) {
+		s := r.open("a", false)
+		r.must(s.Close(t.Context()))
+		if _, err := s.Create(t.Context(), r.record("t1"), "m-t1"); err == nil {
+			t.Error("a closed store took a task")
+		}
+	})
+}
+
 func TestCloseCommitsWhatIsQueued(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, r *rig) {
 		s := r.open("a", false)
@@ -392,5 +439,41 @@ func TestCloseCommitsWhatIsQueued(t *testing.T) {
 		if err != nil || len(hops) != 1 {
 			t.Errorf("audit rows %v, %v; want the one of the direct answer", hops, err)
 		}
+	})
+}
+
+// The owner's second write is prepared while its first is on its way. A foreign
+// write came before both and left the very revision that the second was prepared for.
+func TestAWriteBehindARefusedOneIsRefusedToo(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, r *rig) {
+		s := r.store("a")
+		h, slow := r.create(s, "t1"), r.create(s, "slow")
+		_, err := s.Update(t.Context(), "t1", emit(status(a2apb.TaskState_TASK_STATE_CANCELED, "")))
+		r.must(err)
+		release := hold(r, s)
+		r.must(h.Note(emit(working("")))) // the first
+		inCommit, finish := make(chan struct{}), make(chan struct{})
+		r.must(slow.Note(func(*taskstore.Record) (taskstore.Change, error) {
+			return taskstore.Change{Rows: func(context.Context, *sql.Tx) error {
+				close(inCommit)
+				<-finish
+				return nil
+			}}, nil
+		}))
+		release()
+		<-inCommit // with the first
+		second := make(chan error, 1)
+		go func() {
+			second <- h.Commit(t.Context(), emit(status(a2apb.TaskState_TASK_STATE_COMPLETED, "")))
+		}()
+		for h.Record().Task.GetStatus().GetState() != a2apb.TaskState_TASK_STATE_COMPLETED {
+			time.Sleep(time.Millisecond) // until the second is prepared
+		}
+		close(finish)
+		wantErr(t, "the second write", <-second, taskstore.ErrEnded)
+		if got := summary(r.get(s, "t1").Task); got != "TASK_STATE_CANCELED" {
+			t.Errorf("stored %s", got)
+		}
+		r.wantPublished("t1", 2)
 	})
 }

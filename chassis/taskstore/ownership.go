@@ -181,6 +181,11 @@ func (s *Store) free(ctx context.Context, r *Record) (bool, error) {
 // Bury removes replicas whose lease ran out and who own nothing any more, with
 // nothing left in the outbox.
 func (s *Store) Bury(ctx context.Context) error {
+	var dead int
+	err := s.db.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM replicas WHERE expires_at < $1 AND id <> $2`, s.clock.Now().UnixNano(), s.replica).Scan(&dead)
+	if err != nil || dead == 0 {
+		return err
+	}
 	return s.committer.do(ctx, func(ctx context.Context, b *batch) error {
 		_, err := b.tx.ExecContext(ctx, `DELETE FROM replicas WHERE expires_at < $1 AND id <> $2
 			AND NOT EXISTS (SELECT 1 FROM tasks WHERE run_owner = replicas.id)

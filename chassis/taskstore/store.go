@@ -109,7 +109,7 @@ func Open(ctx context.Context, db *sqldb.DB, o Options) (*Store, error) {
 		}
 	}
 	s.outbox.waiting = s.metrics.OutboxWaiting
-	s.committer = &committer{store: s, wake: make(chan struct{}, 1)}
+	s.committer = &committer{store: s, wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
 	}
