@@ -1,0 +1,198 @@
+package interop
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"sabha.dev/testrig/leftout"
+)
+
+// report is what js/client.mjs prints.
+type report struct {
+	Protocol, Version string
+	Card              struct {
+		Name       string
+		Skills     []string
+		Interfaces []struct{ URL, ProtocolBinding, ProtocolVersion, Tenant string }
+	}
+	Send, Asked, Answered, Returned, Search outcome
+	Get, Canceling, Canceled, Polled        task
+	Stream, Subscribed                      []event
+	List                                    struct {
+		Tasks               []task
+		PageSize, TotalSize int
+		Want                string
+	}
+	Errors map[string]*failed
+}
+
+type outcome struct {
+	Task    *task
+	Message *struct {
+		Role, Text string
+		Data       struct {
+			Results []struct{ Document, Text string }
+		}
+	}
+}
+
+type task struct {
+	ID, State, Note string
+	Artifacts       []struct{ Name, Text string }
+	History         int
+}
+
+// answer is the text of the artifact "answer".
+func (t *task) answer() string {
+	for _, a := range t.Artifacts {
+		if a.Name == "answer" {
+			return a.Text
+		}
+	}
+	return ""
+}
+
+type event struct{ Kind, ID, State, Name, Text string }
+
+type failed struct {
+	Name, Reason, Message string
+	Code                  int
+}
+
+func TestJavaScriptSDK(t *testing.T) {
+	node := leftout.Program(t, "node", "install Node.js 20 or newer")
+	if _, err := os.Stat("js/node_modules/@a2a-js/sdk"); err != nil {
+		leftout.Because(t, "the JavaScript SDK is not installed: run npm ci --prefix e2e/interop/js")
+	}
+	p := start(t)
+	for i, binding := range []string{"HTTP+JSON", "JSONRPC", "GRPC"} {
+		t.Run(binding, func(t *testing.T) {
+			out := must(t, node, "js/client.mjs", binding, p.url, p.key)
+			var r report
+			if err := json.Unmarshal([]byte(out), &r); err != nil {
+				t.Fatalf("%v in %s", err, out)
+			}
+			equal(t, "binding", r.Protocol, binding)
+			equal(t, "version", r.Version, "1.0")
+			r.checkCard(t)
+			r.checkAnswers(t)
+			r.checkSubscription(t)
+			r.checkCancel(t, i+1)
+			r.checkErrors(t, binding)
+		})
+	}
+}
+
+func (r *report) checkCard(t *testing.T) {
+	t.Helper()
+	equal(t, "card", r.Card.Name, "Sabha")
+	// Only callers who are known see the playbooks: this is the extended card.
+	for _, skill := range []string{"plan-and-run", "playbook:general"} {
+		if !slices.Contains(r.Card.Skills, skill) {
+			t.Errorf("the extended card has the skills %v, not %s", r.Card.Skills, skill)
+		}
+	}
+	equal(t, "interfaces", len(r.Card.Interfaces), 3)
+}
+
+func (r *report) checkAnswers(t *testing.T) {
+	t.Helper()
+	equal(t, "sent", r.Send.Task.State, "TASK_STATE_COMPLETED")
+	if !strings.Contains(r.Send.Task.answer(), "every six hours") {
+		t.Errorf("answer %q", r.Send.Task.answer())
+	}
+	equal(t, "got", r.Get.ID, r.Send.Task.ID)
+	equal(t, "answer got", r.Get.answer(), r.Send.Task.answer())
+	equal(t, "history of length 0", r.Get.History, 0)
+	if s := r.Returned.Task.State; s == "TASK_STATE_COMPLETED" || s == "TASK_STATE_FAILED" {
+		t.Errorf("a task that was to be returned at once came back as %s", s)
+	}
+	equal(t, "polled", r.Polled.State, "TASK_STATE_COMPLETED")
+	if !strings.Contains(r.Polled.answer(), "forty minutes") {
+		t.Errorf("answer polled for: %q", r.Polled.answer())
+	}
+
+	first, last := r.Stream[0], r.Stream[len(r.Stream)-1]
+	equal(t, "first event", first.Kind, "task")
+	equal(t, "last event", last.Kind+" "+last.State, "statusUpdate TASK_STATE_COMPLETED")
+	if !slices.ContainsFunc(r.Stream, func(e event) bool { return strings.Contains(e.Text, "two operators") }) {
+		t.Errorf("no artifact in the stream answers: %v", r.Stream)
+	}
+
+	if r.Search.Message == nil || r.Search.Task != nil {
+		t.Fatalf("an anonymous search was answered with %+v, want a Message", r.Search)
+	}
+	equal(t, "role", r.Search.Message.Role, "ROLE_AGENT")
+	equal(t, "passages", len(r.Search.Message.Data.Results), 1)
+	equal(t, "document", r.Search.Message.Data.Results[0].Document, "operations.md")
+}
+
+func (r *report) checkSubscription(t *testing.T) {
+	t.Helper()
+	equal(t, "asked", r.Asked.Task.State, "TASK_STATE_INPUT_REQUIRED")
+	if !strings.Contains(r.Asked.Task.Note, `"code" is missing`) {
+		t.Errorf("asked with %q", r.Asked.Task.Note)
+	}
+	equal(t, "answered", r.Answered.Task.State, "TASK_STATE_COMPLETED")
+	equal(t, "answer", r.Answered.Task.answer(), "42")
+	first, last := r.Subscribed[0], r.Subscribed[len(r.Subscribed)-1]
+	equal(t, "first event subscribed to", first, event{Kind: "task", ID: r.Asked.Task.ID, State: "TASK_STATE_INPUT_REQUIRED"})
+	equal(t, "last event subscribed to", last, event{Kind: "statusUpdate", ID: r.Asked.Task.ID, State: "TASK_STATE_COMPLETED"})
+	if !slices.Contains(r.Subscribed, event{Kind: "artifactUpdate", ID: r.Asked.Task.ID, Name: "answer", Text: "42"}) {
+		t.Errorf("the answer is not among the events: %v", r.Subscribed)
+	}
+}
+
+// checkCancel checks the cancelled task and its place in the list, with so many
+// tasks cancelled until now.
+func (r *report) checkCancel(t *testing.T, canceled int) {
+	t.Helper()
+	if s := r.Canceling.State; s != "TASK_STATE_WORKING" && s != "TASK_STATE_CANCELED" {
+		t.Errorf("cancel answers %s", s)
+	}
+	equal(t, "canceled", r.Canceled.State, "TASK_STATE_CANCELED")
+	equal(t, "page size", r.List.PageSize, 1)
+	equal(t, "total size", r.List.TotalSize, canceled)
+	if len(r.List.Tasks) != 1 || r.List.Tasks[0].ID != r.List.Want {
+		t.Errorf("the list of canceled tasks begins with %v, want %s", r.List.Tasks, r.List.Want)
+	}
+}
+
+func (r *report) checkErrors(t *testing.T, binding string) {
+	t.Helper()
+	codes := func(rpc, http, grpc int) int {
+		return map[string]int{"JSONRPC": rpc, "HTTP+JSON": http, "GRPC": grpc}[binding]
+	}
+	// An error class is the SDK's own judgement of what came over the wire; of what it has no class
+	// for, it keeps the sentence and the code.
+	for _, c := range []struct {
+		call, name, sentence string
+		code                 int
+	}{
+		{"getUnknown", "TaskNotFoundError", "does not exist or is not yours", codes(-32001, 404, 5)},
+		{"cancelUnknown", "TaskNotFoundError", "does not exist or is not yours", codes(-32001, 404, 5)},
+		{"subscribeUnknown", "TaskNotFoundError", "does not exist or is not yours", codes(-32001, 404, 5)},
+		{"cancelFinished", "TaskNotCancelableError", "has ended as TASK_STATE_COMPLETED", codes(-32002, 400, 9)},
+		{"subscribeFinished", "UnsupportedOperationError", "get it instead", codes(-32004, 400, 9)},
+		{"sendFinished", "UnsupportedOperationError", "start a new one in the same context", codes(-32004, 400, 9)},
+		{"streamFinished", "UnsupportedOperationError", "start a new one in the same context", codes(-32004, 400, 9)},
+		{"push", "PushNotificationNotSupportedError", "Push Notification is not supported", 0},
+		{"pushAsked", "PushNotificationNotSupportedError", "stream or poll the task", codes(-32003, 400, 9)},
+		{"noParts", "", "message.parts: is empty", codes(-32602, 400, 3)},
+		{"noKey", "", "send an API key or a token", codes(-32044, 401, 16)},
+		{"wrongKey", "", "the API key is not known, or it was revoked", codes(-32044, 401, 16)},
+	} {
+		got := r.Errors[c.call]
+		if got == nil {
+			t.Errorf("%s succeeded", c.call)
+			continue
+		}
+		if (c.name != "" && got.Name != c.name) || got.Code != c.code || !strings.Contains(got.Message, c.sentence) {
+			t.Errorf("%s: %s, want %s %d …%s…", c.call, fmt.Sprintf("%+v", *got), c.name, c.code, c.sentence)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+// Drives a platform through one binding with the JavaScript SDK and prints what
+// the SDK made of the answers, as one JSON object:
+//
+//   node client.mjs HTTP+JSON|JSONRPC|GRPC BASE_URL API_KEY
+import { randomUUID } from "node:crypto";
+import { Role, TaskState } from "@a2a-js/sdk";
+import {
+  ClientFactory,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+  RestTransportFactory,
+} from "@a2a-js/sdk/client";
+import { GrpcTransportFactory } from "@a2a-js/sdk/client/grpc";
+
+const [binding, base, key] = process.argv.slice(2);
+
+const factory = new ClientFactory({
+  transports: [new RestTransportFactory(), new JsonRpcTransportFactory(), new GrpcTransportFactory()],
+  preferredTransports: [binding],
+  cardResolver: new DefaultAgentCardResolver(),
+});
+
+// On HTTP service parameters are headers, in gRPC metadata.
+const known = { serviceParameters: { "X-API-Key": key } };
+const anonymous = {};
+
+const text = (value) => ({ content: { $case: "text", value }, metadata: undefined, filename: "", mediaType: "" });
+const data = (value) => ({ content: { $case: "data", value }, metadata: undefined, filename: "", mediaType: "application/json" });
+
+const request = (parts, more = {}, configuration) => ({
+  tenant: "",
+  message: {
+    messageId: randomUUID(), contextId: "", taskId: "", role: Role.ROLE_USER, parts,
+    metadata: undefined, extensions: [], referenceTaskIds: [], ...more,
+  },
+  configuration,
+  metadata: undefined,
+});
+
+const playbook = (name) => ({ metadata: { "urn:sabha:ext:playbook:v1": name } });
+
+const texts = (parts) => parts.filter((p) => p.content?.$case === "text").map((p) => p.content.value).join("\n");
+const state = (task) => TaskState[task.status.state];
+const task = (t) => ({
+  id: t.id, contextId: t.contextId, state: state(t), note: texts(t.status.message?.parts ?? []),
+  artifacts: t.artifacts.map((a) => ({ name: a.name, text: texts(a.parts) })), history: t.history.length,
+});
+const result = (r) =>
+  "messageId" in r
+    ? { message: { role: Role[r.role], text: texts(r.parts), data: r.parts.find((p) => p.content?.$case === "data")?.content.value } }
+    : { task: task(r) };
+
+async function* read(stream) {
+  for await (const e of stream) {
+    const { $case: kind, value } = e.payload;
+    switch (kind) {
+      case "task":
+        yield { kind, id: value.id, state: state(value) };
+        break;
+      case "statusUpdate":
+        yield { kind, id: value.taskId, state: state(value) };
+        break;
+      case "artifactUpdate":
+        yield { kind, id: value.taskId, name: value.artifact.name, text: texts(value.artifact.parts) };
+        break;
+      default:
+        yield { kind };
+    }
+  }
+}
+
+const collect = async (stream) => {
+  const events = [];
+  for await (const e of read(stream)) events.push(e);
+  return events;
+};
+
+const finished = ["COMPLETED", "FAILED", "CANCELED", "REJECTED"].map((s) => `TASK_STATE_${s}`);
+const ended = async (id) => {
+  for (;;) {
+    const t = await client.getTask({ tenant: "", id }, known);
+    if (finished.includes(state(t))) return t;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+};
+
+// What a program that uses the SDK sees of an error.
+const failure = async (call) => {
+  try {
+    await call();
+  } catch (e) {
+    return { name: e.name, reason: e.reason, message: e.message, code: e.envelopeCode ?? e.statusCode ?? e.status };
+  }
+  return null;
+};
+
+const report = { binding };
+const client = await factory.createFromUrl(base);
+report.protocol = client.transport.protocolName;
+report.version = client.protocolVersion;
+
+const first = await client.getAgentCard(known);
+report.card = { name: first.name, skills: first.skills.map((s) => s.id), interfaces: first.supportedInterfaces };
+
+const sent = await client.sendMessage(request([text("How often are backups taken?")]), known);
+report.send = result(sent);
+report.stream = await collect(client.sendMessageStream(request([text("What does a restore need?")]), known));
+report.get = task(await client.getTask({ tenant: "", id: sent.id, historyLength: 0 }, known));
+
+// A task that waits for input stays open as long as nobody answers it.
+const asked = await client.sendMessage(request([text("Compute it.")], playbook("compute")), known);
+report.asked = result(asked);
+const subscription = read(client.resubscribeTask({ tenant: "", id: asked.id }, known));
+report.subscribed = [(await subscription.next()).value];
+const rest = (async () => {
+  for await (const e of subscription) report.subscribed.push(e);
+})();
+report.answered = result(await client.sendMessage(
+  request([data({ code: "result = 6 * 7" })], { taskId: asked.id, contextId: asked.contextId }), known));
+await rest;
+
+const waiting = await client.sendMessage(request([text("Compute it.")], playbook("compute")), known);
+report.canceling = task(await client.cancelTask({ tenant: "", id: waiting.id, metadata: undefined }, known));
+report.canceled = task(await ended(waiting.id)); // what was done is undone first
+
+const returned = await client.sendMessage(
+  request([text("How long does a restore take?")], {}, { acceptedOutputModes: [], taskPushNotificationConfig: undefined, returnImmediately: true }), known);
+report.returned = result(returned);
+report.polled = task(await ended(returned.id));
+
+const page = { tenant: "", contextId: "", status: TaskState.TASK_STATE_CANCELED, pageSize: 1, pageToken: "", statusTimestampAfter: undefined };
+const list = await client.listTasks(page, known);
+report.list = { tasks: list.tasks.map(task), pageSize: list.pageSize, totalSize: list.totalSize, nextPageToken: list.nextPageToken, want: waiting.id };
+
+// Research is called directly, by its own card, and anonymously. The SDK drops the
+// path of a base address, so the path of the card is named.
+const research = await factory.createFromUrl(base, "/research/.well-known/agent-card.json");
+report.search = result(await research.sendMessage(request([data({ action: "search", query: "how often are backups taken", limit: 1 })]), anonymous));
+
+const unknown = { tenant: "", id: randomUUID() };
+const push = { tenant: "", id: "", taskId: asked.id, url: "https://example.com/hook", token: "", authentication: undefined };
+report.errors = {
+  getUnknown: await failure(() => client.getTask(unknown, known)),
+  cancelUnknown: await failure(() => client.cancelTask(unknown, known)),
+  subscribeUnknown: await failure(() => collect(client.resubscribeTask(unknown, known))),
+  cancelFinished: await failure(() => client.cancelTask({ tenant: "", id: sent.id }, known)),
+  subscribeFinished: await failure(() => collect(client.resubscribeTask({ tenant: "", id: sent.id }, known))),
+  sendFinished: await failure(() => client.sendMessage(request([text("More?")], { taskId: sent.id, contextId: sent.contextId }), known)),
+  streamFinished: await failure(() => collect(client.sendMessageStream(request([text("More?")], { taskId: sent.id, contextId: sent.contextId }), known))),
+  // The client refuses by itself what the card does not declare; its transport asks the platform.
+  push: await failure(() => client.createTaskPushNotificationConfig(push, known)),
+  pushAsked: await failure(() => client.transport.createTaskPushNotificationConfig(push, {
+    serviceParameters: { ...known.serviceParameters, "A2A-Version": client.protocolVersion },
+  })),
+  noParts: await failure(() => client.sendMessage(request([]), known)),
+  noKey: await failure(() => client.sendMessage(request([text("How often are backups taken?")]), anonymous)),
+  wrongKey: await failure(() => client.getTask({ tenant: "", id: sent.id }, { serviceParameters: { "X-API-Key": "sk-wrong" } })),
+};
+
+console.log(JSON.stringify(report));
+process.exit(0); // the SDK has no way to close its gRPC channel
