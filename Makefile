@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 export CGO_ENABLED ?= 0
 
-SERVICES := $(wildcard services/*/cmd/*)
+SERVICES := $(filter-out %/eval,$(wildcard services/*/cmd/*))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo up up-processes build test test-race test-e2e lint generate bench eval cover

@@ -185,12 +185,17 @@ func personaPolicy() identity.Policy {
 	return p
 }
 
+// streamWorkers serve calls; when all are busy, calls get goroutines of their own.
+const streamWorkers = 32
+
 // NewGRPC makes the gRPC server of a service: calls are traced, guarded by the
 // policy, and their errors mapped in one place.
 func NewGRPC(b *Base, policy identity.Policy) *grpc.Server {
 	guard := &identity.Guard{Verifier: b.Verifier, Policy: policy, Log: b.Log}
 	return grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
+		// Workers keep their grown stacks; a goroutine for each call grows its own.
+		grpc.NumStreamWorkers(streamWorkers),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: 30 * time.Minute, MaxConnectionAgeGrace: time.Minute, Time: time.Minute}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.ChainUnaryInterceptor(trace.Unary, fault.Unary(b.Log), guard.Unary),

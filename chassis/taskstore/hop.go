@@ -5,6 +5,9 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"fmt"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -62,25 +65,98 @@ func resultDigest(t *a2apb.Task) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// hopColumns in the order of values.
+const hopColumns = `task_id, root_task_id, parent_task_id, trace_id, caller, principal, agent, agent_version, skill,
+	protocol_version, started_at, ended_at, outcome, reason, request_digest, response_digest, admission`
+
+func (h *Hop) values() []any {
+	return []any{
+		h.TaskID, h.RootTaskID, h.ParentTaskID, h.TraceID, h.Caller, h.Principal, h.Agent, h.AgentVersion, h.Skill,
+		h.Protocol, h.StartedAt.UnixNano(), h.EndedAt.UnixNano(), h.Outcome, h.Reason, h.RequestDigest, h.ResponseDigest, h.Admission,
+	}
+}
+
+// hopsAtOnce is how many rows one statement of a burst inserts.
+const hopsAtOnce = 32
+
+// insertHops is the statement that inserts n rows.
+func insertHops(n int) string {
+	var b strings.Builder
+	b.WriteString("INSERT INTO hops (" + hopColumns + ") VALUES ")
+	width := len((&Hop{}).values())
+	for row := range n {
+		for col := range width {
+			sep := ","
+			switch {
+			case col == 0 && row == 0:
+				sep = "("
+			case col == 0:
+				sep = "),("
+			}
+			fmt.Fprintf(&b, "%s$%d", sep, row*width+col+1)
+		}
+	}
+	return b.String() + ")"
+}
+
 func (s *Store) insertHop(ctx context.Context, tx *sql.Tx, h Hop) error {
-	_, err := tx.StmtContext(ctx, s.stmts.hop).ExecContext(ctx, h.TaskID, h.RootTaskID, h.ParentTaskID, h.TraceID, h.Caller, h.Principal,
-		h.Agent, h.AgentVersion, h.Skill, h.Protocol, h.StartedAt.UnixNano(), h.EndedAt.UnixNano(), h.Outcome, h.Reason,
-		h.RequestDigest, h.ResponseDigest, h.Admission)
+	_, err := tx.StmtContext(ctx, s.stmts.hop).ExecContext(ctx, h.values()...)
 	return err
+}
+
+// burst gathers audit rows of calls that made no task until the next commit.
+type burst struct {
+	mu   sync.Mutex
+	hops []Hop
 }
 
 // Record writes the row of a call that made no task. It joins the next commit and
 // is not waited for.
 func (s *Store) Record(h Hop) {
 	h.AgentVersion = s.version
-	s.committer.lazy(&write{
-		do: func(ctx context.Context, b *batch) error { return s.insertHop(ctx, b.tx, h) },
+	s.burst.mu.Lock()
+	s.burst.hops = append(s.burst.hops, h)
+	first := len(s.burst.hops) == 1
+	s.burst.mu.Unlock()
+	if first {
+		s.committer.lazy(s.recordBurst())
+	}
+}
+
+// recordBurst is the write of all rows that have gathered when its commit begins.
+func (s *Store) recordBurst() *write {
+	var hops []Hop
+	return &write{
+		take: func() {
+			s.burst.mu.Lock()
+			defer s.burst.mu.Unlock()
+			hops, s.burst.hops = s.burst.hops, nil
+		},
+		do: func(ctx context.Context, b *batch) error {
+			rest := hops
+			for len(rest) >= hopsAtOnce {
+				var args []any
+				for i := range hopsAtOnce {
+					args = append(args, rest[i].values()...)
+				}
+				if _, err := b.tx.StmtContext(ctx, s.stmts.hops).ExecContext(ctx, args...); err != nil {
+					return err
+				}
+				rest = rest[hopsAtOnce:]
+			}
+			for _, h := range rest {
+				if err := s.insertHop(ctx, b.tx, h); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
 		done: func(err error) {
 			if err != nil {
-				s.log.Error("audit row of a direct answer was not written", "agent", h.Agent, "skill", h.Skill, "trace_id", h.TraceID, "error", err)
+				s.log.Error("audit rows of direct answers were not written", "rows", len(hops), "error", err)
 			}
 		},
-	})
+	}
 }
 
 // Hops lists the audit rows of one request, oldest first. traceID selects a whole

@@ -57,6 +57,7 @@ type Store struct {
 
 	listener atomic.Pointer[Listener]
 	outbox   outbox
+	burst    burst
 	stop     context.CancelFunc
 	stopped  sync.WaitGroup
 }
@@ -80,7 +81,7 @@ type Snapshot struct {
 }
 
 type statements struct {
-	insertTask, insertMessage, update, outbox, hop, get *sql.Stmt
+	insertTask, insertMessage, update, outbox, hop, hops, get *sql.Stmt
 }
 
 // Migrate brings the store's tables up to date.
@@ -136,18 +137,17 @@ func (s *Store) prepare(ctx context.Context) error {
 		&s.stmts.update: `UPDATE tasks SET state=$1, status_at=$2, version=$3, rev=$4, run_owner=$5, run_epoch=$6, wake_at=$7,
 			deadline=$8, attempts=$9, takeovers=$10, cancel_requested=$11, info=$12, body=$13 WHERE id=$14 AND rev=$15`,
 		&s.stmts.outbox: `INSERT INTO outbox (replica, seq, body) VALUES ($1,$2,$3)`,
-		&s.stmts.hop: `INSERT INTO hops (task_id, root_task_id, parent_task_id, trace_id, caller, principal, agent, agent_version, skill,
-			protocol_version, started_at, ended_at, outcome, reason, request_digest, response_digest, admission)
-			VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17)`,
+		&s.stmts.hop:    insertHops(1),
+		&s.stmts.hops:   insertHops(hopsAtOnce),
 	} {
-		stmt, err := s.db.Write.PrepareContext(ctx, query)
+		stmt, err := s.db.Write.PrepareContext(ctx, s.db.Placeholders(query))
 		if err != nil {
 			return fmt.Errorf("task store: %w", err)
 		}
 		*dst = stmt
 	}
 	var err error
-	if s.stmts.get, err = s.db.Read.PrepareContext(ctx, `SELECT `+recordColumns+` FROM tasks WHERE id = $1`); err != nil {
+	if s.stmts.get, err = s.db.Read.PrepareContext(ctx, s.db.Placeholders(`SELECT `+recordColumns+` FROM tasks WHERE id = $1`)); err != nil {
 		return fmt.Errorf("task store: %w", err)
 	}
 	return nil

@@ -72,5 +72,5 @@ CREATE TABLE hops (
     response_digest  TEXT   NOT NULL,
     admission        TEXT   NOT NULL
 );
-CREATE INDEX hops_of_root  ON hops (root_task_id);
+CREATE INDEX hops_of_root  ON hops (root_task_id) WHERE root_task_id <> '';
 CREATE INDEX hops_of_trace ON hops (trace_id);
