@@ -55,8 +55,13 @@ type Model struct {
 	Timeout time.Duration `yaml:"timeout"`
 }
 
+// onLine is how long a step is waited for before its plan lets go of it.
+const onLine = 30 * time.Second
+
 // New defines the service. Nothing is started yet.
-func New(c Config) service.Definition {
+func New(c Config) service.Definition { return define(c, nil) }
+
+func define(c Config, adjust func(*plan.Planner)) service.Definition {
 	files, err := fs.Sub(migrations, "migrations")
 	return service.Definition{
 		Name: Name, Config: c.Config, Migrations: files,
@@ -64,12 +69,12 @@ func New(c Config) service.Definition {
 			if err != nil {
 				return nil, err
 			}
-			return build(ctx, c, b)
+			return build(ctx, c, b, adjust)
 		},
 	}
 }
 
-func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, error) {
+func build(ctx context.Context, c Config, b *service.Base, adjust func(*plan.Planner)) (*service.Persona, error) {
 	catalog := playbook.Personas()
 	for name, skills := range c.Agents {
 		catalog[name] = skills
@@ -88,7 +93,10 @@ func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, er
 	}
 	p := &plan.Planner{
 		Rows: rows, Books: books, General: playbooks.General, Synthesiser: synthesiser{synthesis.NewWriter(m)}, Clock: b.Clock, Logger: b.Log, Random: rand.Float64,
-		Peers: func(name string) (grpc.ClientConnInterface, error) { return b.Peer(name) },
+		Peers: func(name string) (grpc.ClientConnInterface, error) { return b.Peer(name) }, OnLine: onLine,
+	}
+	if adjust != nil {
+		adjust(p)
 	}
 	return &service.Persona{Agent: agent.Agent{
 		Tenant: Name, Name: "Sabha", Version: b.Release,

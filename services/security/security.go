@@ -36,8 +36,8 @@ func build(_ context.Context, b *service.Base) (*service.Persona, error) {
 	journal := finding.NewJournal(sqlstore.New(b.DB), b.Clock, b.Log)
 	return &service.Persona{
 		Unscreened: true, // it would ask itself
-		Agent: a2aagent.New(screener, sensitive.New(), journal, b.Clock, b.Release),
-		Close: journal.Close,
+		Agent:      a2aagent.New(screener, sensitive.New(), journal, b.Clock, b.Release),
+		Close:      journal.Close,
 	}, nil
 }
 

@@ -2,15 +2,23 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/grpc/metadata"
 
 	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/engine"
 	"sabha.dev/services/planner/playbook"
 )
+
+// unwindFor is what the stopping and undoing of a plan has at least, whatever is
+// left of its budget: a plan is undone even when it fails because its time is up.
+const unwindFor = 50 * time.Second
 
 // finish ends a plan with its answer.
 func (i *interpreter) finish(result *playbook.Result) (agent.Outcome, error) {
@@ -26,12 +34,14 @@ func (i *interpreter) finish(result *playbook.Result) (agent.Outcome, error) {
 	if err != nil {
 		return agent.Outcome{}, err
 	}
-	if err := i.run.Note(agent.Change{
-		Metadata: i.metadata(),
-		Events: []*a2apb.StreamResponse{{Payload: &a2apb.StreamResponse_ArtifactUpdate{ArtifactUpdate: &a2apb.TaskArtifactUpdateEvent{
-			Artifact: &a2apb.Artifact{ArtifactId: "answer", Name: "answer", Parts: parts}, LastChunk: true,
-		}}}},
-	}); err != nil {
+	var events []*a2apb.StreamResponse
+	if len(i.changed) > 0 {
+		events = append(events, i.progress(a2apb.TaskState_TASK_STATE_WORKING, nil))
+	}
+	events = append(events, &a2apb.StreamResponse{Payload: &a2apb.StreamResponse_ArtifactUpdate{ArtifactUpdate: &a2apb.TaskArtifactUpdateEvent{
+		Artifact: &a2apb.Artifact{ArtifactId: "answer", Name: "answer", Parts: parts}, LastChunk: true,
+	}}})
+	if err := i.run.Note(agent.Change{Metadata: i.metadata(), Events: events}); err != nil {
 		return agent.Outcome{}, err
 	}
 	o := agent.Completed()
@@ -39,226 +49,170 @@ func (i *interpreter) finish(result *playbook.Result) (agent.Outcome, error) {
 	return o, nil
 }
 
-// undoing is what a plan reports about its steps when it does not complete.
-type undoing struct {
-	Stopped    []string          `json:"stopped"`
-	NotStopped map[string]string `json:"not_stopped"`
-	Undone     []string          `json:"undone"`
-	NotUndone  map[string]string `json:"not_undone"`
-}
-
 // cancel stops what runs, undoes what was done, and ends the task as canceled
 // with a report.
 func (i *interpreter) cancel(ctx context.Context) (agent.Outcome, error) {
-	u, err := i.unwind(ctx)
-	if err != nil {
+	if err := i.unwind(ctx); err != nil {
 		return agent.Outcome{}, err
 	}
-	rows, err := i.p.Rows.write(i.plan, i.changed...)
-	if err != nil {
-		return agent.Outcome{}, err
-	}
-	parts, err := u.parts("Canceled.")
-	if err != nil {
-		return agent.Outcome{}, err
-	}
-	o := agent.Canceled(parts...)
-	o.Rows = rows
-	return o, nil
+	return i.end("Canceled.", agent.Canceled)
 }
 
 // fail stops what still runs, undoes what was done, and ends the task as failed
 // with its reasons.
 func (i *interpreter) fail(ctx context.Context) (agent.Outcome, error) {
-	u, err := i.unwind(ctx)
-	if err != nil {
+	if err := i.unwind(ctx); err != nil {
 		return agent.Outcome{}, err
 	}
+	return i.end(strings.Join(i.plan.reasons, "\n"), agent.Failed)
+}
+
+func (i *interpreter) end(head string, outcome func(...*a2apb.Part) agent.Outcome) (agent.Outcome, error) {
 	rows, err := i.p.Rows.write(i.plan, i.changed...)
 	if err != nil {
 		return agent.Outcome{}, err
 	}
-	parts, err := u.parts(strings.Join(i.plan.reasons, "\n"))
+	parts, err := i.plan.account().parts(head)
 	if err != nil {
 		return agent.Outcome{}, err
 	}
-	o := agent.Failed(parts...)
+	if err := i.run.Note(agent.Change{Metadata: i.metadata()}); err != nil {
+		return agent.Outcome{}, err
+	}
+	o := outcome(parts...)
 	o.Rows = rows
 	return o, nil
 }
 
-func (u undoing) empty() bool {
-	return len(u.Stopped)+len(u.NotStopped)+len(u.Undone)+len(u.NotUndone) == 0
-}
-
-func (u undoing) parts(head string) ([]*a2apb.Part, error) {
-	if u.empty() {
-		return []*a2apb.Part{agent.Text(head)}, nil
-	}
-	var b strings.Builder
-	b.WriteString(head)
-	list := func(what string, ids []string) {
-		if len(ids) > 0 {
-			fmt.Fprintf(&b, "\n%s: %s.", what, strings.Join(ids, ", "))
-		}
-	}
-	reasons := func(what string, of map[string]string) {
-		for _, id := range sorted(of) {
-			fmt.Fprintf(&b, "\n%s: %s (%s).", what, id, of[id])
-		}
-	}
-	list("Stopped", u.Stopped)
-	reasons("Could not be stopped", u.NotStopped)
-	list("Undone", u.Undone)
-	reasons("Could not be undone", u.NotUndone)
-	data, err := agent.Data(u)
-	if err != nil {
-		return nil, err
-	}
-	return []*a2apb.Part{agent.Text(b.String()), data}, nil
-}
-
-func sorted(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+// unwinding is the time in which a plan stops and undoes.
+type unwinding struct {
+	// ctx ends with the run, but not because the plan's time is up.
+	ctx context.Context
+	// calls carries the task's identity and the deadline of the unwinding.
+	calls context.Context
+	until time.Time
 }
 
 // unwind stops running children, takes in what still finishes meanwhile, and
 // compensates completed steps in reverse order of their completion.
-func (i *interpreter) unwind(ctx context.Context) (undoing, error) {
-	u := undoing{Stopped: []string{}, NotStopped: map[string]string{}, Undone: []string{}, NotUndone: map[string]string{}}
-	if err := i.stopAll(ctx, &u); err != nil {
-		return u, err
+func (i *interpreter) unwind(ctx context.Context) error {
+	u, done := i.grace(ctx)
+	defer done()
+	if err := i.stopAll(u); err != nil {
+		return err
 	}
-	for _, s := range i.toUndo() {
-		if err := i.undo(ctx, s, &u); err != nil {
-			return u, err
-		}
-	}
-	return u, nil
-}
-
-// stopAll asks every running child to stop and waits for each to settle.
-func (i *interpreter) stopAll(ctx context.Context, u *undoing) error {
-	for key, r := range i.plan.rows {
-		if r.State != playbook.Running || r.Kind != stepKind {
-			continue
-		}
-		child := *r
-		if r.ChildTask == "" && r.Agent != playbook.LocalAgent {
-			// The child is known by its message only. Sent again it names its task, and an
-			// agent that never had it starts nothing that is not canceled at once.
-			if rep := i.p.find(i.calls, i.plan.task, child); rep.child != "" {
-				child.ChildTask, r.ChildTask = rep.child, rep.child
-			}
-		}
-		if why := i.p.stop(i.calls, child); why != "" {
-			u.NotStopped[r.Step] = why
-		}
-		rep := report{key: key, state: playbook.Canceled}
-		if child.ChildTask != "" {
-			rep = i.p.look(i.calls, child)
-		}
-		if err := ctx.Err(); err != nil {
+	for _, r := range i.plan.toUndo() {
+		if err := i.undo(u, r); err != nil {
 			return err
 		}
-		r.EndedAt = i.p.Clock.Now()
-		switch rep.state {
-		case playbook.Completed:
-			r.State, r.Output = playbook.Completed, rep.output
-		case playbook.Running:
-			if _, known := u.NotStopped[r.Step]; !known {
-				u.NotStopped[r.Step] = "it was told to stop and has not ended yet"
-			}
-			r.State, r.Reason = playbook.Canceled, u.NotStopped[r.Step]
-		default:
-			r.State, r.Reason = playbook.Canceled, "stopped with its plan"
-			if _, known := u.NotStopped[r.Step]; !known {
-				u.Stopped = append(u.Stopped, r.Step)
-			}
-		}
-		i.changed = append(i.changed, r)
 	}
-	slices.Sort(u.Stopped)
-	i.busy = map[rowKey]bool{}
-	i.hold = true
-	return i.commit(ctx)
+	return nil
+}
+
+func (i *interpreter) grace(ctx context.Context) (unwinding, func()) {
+	left := max(unwindFor, i.run.Deadline().Sub(i.p.Clock.Now()))
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), left)
+	stop := context.AfterFunc(ctx, func() {
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			cancel()
+		}
+	})
+	u := unwinding{ctx: own, until: i.p.Clock.Now().Add(left)}
+	u.calls = i.run.Outgoing(own)
+	if md, ok := metadata.FromOutgoingContext(u.calls); ok {
+		md = md.Copy()
+		md.Set(engine.DeadlineHeader, fmt.Sprint(u.until.UnixMilli()))
+		u.calls = metadata.NewOutgoingContext(u.calls, md)
+	}
+	return u, func() { stop(); cancel() }
 }
 
 // toUndo lists the completed steps that have a compensation, last completed first.
-func (i *interpreter) toUndo() []*row {
-	var list []*row
-	for _, r := range i.plan.rows {
-		if s := i.plan.book.Step(r.Step); r.Kind == stepKind && r.State == playbook.Completed && s != nil && s.Compensation != nil {
-			list = append(list, r)
-		}
-	}
-	slices.SortFunc(list, func(a, b *row) int {
-		if c := b.EndedAt.Compare(a.EndedAt); c != 0 {
-			return c
-		}
-		return strings.Compare(b.Step, a.Step)
+func (p *plan) toUndo() []*row {
+	list := p.ordered(func(r *row) bool {
+		s := p.book.Step(r.Step)
+		return r.Kind == stepKind && r.State == playbook.Completed && s != nil && s.Compensation != nil
 	})
+	slices.SortStableFunc(list, func(a, b *row) int { return a.EndedAt.Compare(b.EndedAt) })
+	slices.Reverse(list)
 	return list
 }
 
 // undo runs the compensation of one completed step, as an ordinary step with retries.
-func (i *interpreter) undo(ctx context.Context, done *row, u *undoing) error {
-	s := i.plan.book.Step(done.Step)
-	r := i.plan.rows[rowKey{compensationKind, done.Step, done.Round}]
-	if r == nil {
-		inputs, err := i.plan.book.CompensationInputs(s, i.plan.run())
-		if err != nil {
-			u.NotUndone[done.Step] = err.Error()
-			return nil
-		}
-		r = &row{
-			Kind: compensationKind, Step: done.Step, Round: done.Round, State: playbook.Running, Agent: s.Compensation.Agent,
-			Skill: s.Compensation.Skill, Inputs: inputs, StartedAt: i.p.Clock.Now(),
-		}
-		i.put(r)
-		if err := i.commit(ctx); err != nil {
-			return err
-		}
+func (i *interpreter) undo(u unwinding, done *row) error {
+	r, err := i.compensation(u.ctx, done)
+	if err != nil {
+		return err
 	}
+	retries := playbook.DefaultRetries(false)
+	lost := 0
 	for r.State == playbook.Running {
-		rep := i.p.send(i.calls, i.plan.task, *r, blockFor)
-		if err := ctx.Err(); err != nil {
+		left := u.until.Sub(i.p.Clock.Now())
+		if left <= 0 {
+			i.settle(r, playbook.Failed, orElse(r.Reason, "there was no time left for it"))
+			break
+		}
+		rep := i.p.send(u.calls, u.calls, i.plan, *r, min(undoFor, left))
+		if err := u.ctx.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
 		if rep.child != "" {
 			r.ChildTask = rep.child
 		}
-		retries := playbook.DefaultRetries(false)
+		wait := time.Duration(0)
 		switch {
+		case rep.lost:
+			wait = min(lostFirst<<min(lost, 8), lostMost, left)
+			r.Reason = rep.reason
+			lost++
 		case rep.state == playbook.Completed:
-			r.State, r.Output = playbook.Completed, rep.output
+			r.Output = rep.output
+			i.settle(r, playbook.Completed, "")
+		case rep.waitsFor != "":
+			i.settle(r, playbook.Failed, "it waits for an answer: "+showText(rep.ask))
 		case rep.state == playbook.Running:
-			r.State, r.Reason = playbook.Failed, "it has not ended within "+blockFor.String()
+			i.settle(r, playbook.Failed, "it has not ended within "+min(undoFor, left).Round(time.Millisecond).String())
 		case rep.again && r.Attempt < retries.Max:
 			r.Attempt++
-			r.ChildTask = ""
-			select {
-			case <-i.p.Clock.After(retries.Delay(r.Attempt, i.p.Random())):
-			case <-ctx.Done():
-				return ctx.Err()
+			if rep.fresh {
+				r.Call, r.ChildTask = r.Attempt, ""
 			}
+			wait = min(retries.Delay(r.Attempt, i.p.Random()), left)
 		default:
-			r.State, r.Reason = playbook.Failed, rep.reason
+			i.settle(r, playbook.Failed, rep.reason)
+		}
+		if wait > 0 {
+			select {
+			case <-i.p.Clock.After(wait):
+			case <-u.ctx.Done():
+			}
 		}
 	}
-	if r.EndedAt.IsZero() {
-		r.EndedAt = i.p.Clock.Now()
-		i.changed = append(i.changed, r)
+	return i.commit(u.ctx)
+}
+
+func showText(m *a2apb.Message) string {
+	return orElse(agent.TextOf(m.GetParts()), "it does not say to what")
+}
+
+// undoFor bounds one attempt to undo a step.
+const undoFor = 30 * time.Second
+
+// compensation is the row of a step's undoing; it is stored before it is sent.
+func (i *interpreter) compensation(ctx context.Context, done *row) (*row, error) {
+	s := i.plan.book.Step(done.Step)
+	r := i.plan.rows[rowKey{compensationKind, done.Step, done.Round}]
+	if r != nil {
+		return r, nil
 	}
-	if r.State == playbook.Completed {
-		u.Undone = append(u.Undone, done.Step)
-	} else {
-		u.NotUndone[done.Step] = r.Reason
+	r = &row{
+		Kind: compensationKind, Step: done.Step, Round: done.Round, State: playbook.Running, Agent: s.Compensation.Agent,
+		Skill: s.Compensation.Skill, StartedAt: i.p.Clock.Now(),
 	}
-	return i.commit(ctx)
+	inputs, err := i.plan.book.CompensationInputs(s, i.plan.at(s.Loop, done.Round))
+	if r.Inputs = inputs; err != nil {
+		i.settle(r, playbook.Failed, err.Error())
+	}
+	i.put(r)
+	return r, i.commit(ctx)
 }

@@ -2,7 +2,8 @@ package plan
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -11,29 +12,47 @@ import (
 	"sabha.dev/services/planner/playbook"
 )
 
-// Polling of children while a plan is parked, should their wake-up be lost.
-const parkFor = 30 * time.Second
+// Polling of children while a plan is parked, should their wake-up be lost: of
+// those that work or wait for an authorisation, and of those whose question the
+// client has.
+const (
+	parkFor = 30 * time.Second
+	askFor  = 10 * time.Minute
+)
 
 // interpreter is one run of a plan on one replica.
 type interpreter struct {
 	p    *Planner
 	run  agent.Run
 	plan *plan
-	// reports come from the goroutines that wait for steps.
+	// reports come from the goroutines that wait for steps. It has room for one from each.
 	reports chan report
 	// busy are the rows that a goroutine of this run waits for.
 	busy map[rowKey]bool
 	// asks are the questions of children that wait for the client.
 	asks map[rowKey]*a2apb.Message
+	// lost are the calls whose agent could not be heard.
+	lost map[rowKey]silence
 	// changed are rows that the next commit writes.
 	changed []*row
 	// hold is set when the next commit must be durable before anything starts that
 	// builds on it: an output that exists nowhere else.
 	hold bool
-	// calls ends the goroutines of this run.
-	calls context.Context
+	// shown is the interruption that readers were told last.
+	shown string
+	// calls ends the goroutines of this run; waits only their waiting.
+	calls, waits context.Context
+	stopWaiting  context.CancelFunc
 	// overdue receives when the plan's budget is spent.
 	overdue <-chan time.Time
+}
+
+func newInterpreter(p *Planner, run agent.Run, pl *plan, status *a2apb.TaskStatus) *interpreter {
+	return &interpreter{
+		shown: showing(status.GetState(), status.GetMessage()),
+		p:     p, run: run, plan: pl, reports: make(chan report, len(pl.book.Steps)+1), busy: map[rowKey]bool{},
+		asks: map[rowKey]*a2apb.Message{}, lost: map[rowKey]silence{},
+	}
 }
 
 // loop advances the plan until it ends, parks or needs the client.
@@ -41,14 +60,16 @@ func (i *interpreter) loop(ctx context.Context) (agent.Outcome, error) {
 	calls, cancel := context.WithCancel(i.run.Outgoing(ctx))
 	defer cancel()
 	i.calls = calls
-	i.asks = map[rowKey]*a2apb.Message{}
-	select {
-	case <-i.run.Canceling():
+	i.waits, i.stopWaiting = context.WithCancel(calls)
+	defer i.stopWaiting()
+	if canceling(i.run) {
 		i.plan.phase = cancelling
-	default:
 	}
 	if i.plan.phase == running {
-		i.resume()
+		i.hear()
+		for _, r := range i.plan.open() {
+			i.follow(r)
+		}
 	}
 	i.overdue = i.p.Clock.After(i.run.Deadline().Sub(i.p.Clock.Now()))
 	for {
@@ -63,39 +84,32 @@ func (i *interpreter) loop(ctx context.Context) (agent.Outcome, error) {
 			return i.finish(next.Done)
 		}
 		if next.Failure != nil {
-			i.plan.phase, i.plan.reasons = failing, next.Failure.Reasons
+			i.plan.phase, i.plan.reasons = failing, nil
+			for _, reason := range next.Failure.Reasons { // which agents wrote
+				i.plan.reasons = append(i.plan.reasons, storable(reason))
+			}
 			continue
 		}
-		if err := i.apply(ctx, next); err != nil {
-			return agent.Outcome{}, err
-		}
-		outcome, err := i.wait(ctx)
-		if outcome != nil || err != nil {
-			if err != nil {
+		if idle := len(next.Revise)+len(next.Skip)+len(next.Start) == 0; !idle || len(i.busy) > 0 {
+			if err := i.apply(ctx, next); err != nil {
 				return agent.Outcome{}, err
 			}
-			return *outcome, nil
+		}
+		if len(i.busy) == 0 {
+			return i.pause(ctx)
+		}
+		if err := i.wait(ctx); err != nil {
+			return agent.Outcome{}, err
 		}
 	}
 }
 
-// resume looks after the steps that were running when the plan was last let go.
-func (i *interpreter) resume() {
-	answer := i.run.Request().Message
-	for _, r := range i.plan.rows {
-		if r.State != playbook.Running {
-			continue
-		}
-		switch {
-		case r.WaitsFor == "input" && i.answers(r, answer):
-			i.forward(r, answer)
-		case r.ChildTask != "":
-			i.start(r, func(ctx context.Context, r row) report { return i.p.look(ctx, r) })
-		case !r.RetryAt.IsZero():
-			i.startAt(r)
-		default:
-			i.startCall(r)
-		}
+func canceling(run agent.Run) bool {
+	select {
+	case <-run.Canceling():
+		return true
+	default:
+		return false
 	}
 }
 
@@ -113,7 +127,7 @@ func (i *interpreter) apply(ctx context.Context, next playbook.Next) error {
 	for _, st := range next.Start {
 		r := &row{
 			Kind: stepKind, Step: st.Step.ID, Round: st.Round, State: playbook.Running, Agent: st.Step.Agent, Skill: st.Step.Skill,
-			Inputs: st.Inputs, StartedAt: now,
+			Inputs: st.Inputs, StartedAt: now, DueAt: due(st.Step, now),
 		}
 		i.put(r)
 		started = append(started, r)
@@ -122,15 +136,30 @@ func (i *interpreter) apply(ctx context.Context, next playbook.Next) error {
 		return err
 	}
 	for _, r := range started {
-		i.startCall(r)
+		i.follow(r)
 	}
 	return nil
+}
+
+// due is when an attempt that begins at a time has spent its budget.
+func due(s *playbook.Step, begin time.Time) time.Time {
+	if s == nil || s.Budget == 0 {
+		return time.Time{}
+	}
+	return begin.Add(s.Budget)
 }
 
 // put makes a row current and marks it for the next commit.
 func (i *interpreter) put(r *row) {
 	i.plan.rows[r.key()] = r
-	i.changed = append(i.changed, r)
+	i.mark(r)
+}
+
+// mark has the next commit write a row.
+func (i *interpreter) mark(r *row) {
+	if !slices.Contains(i.changed, r) {
+		i.changed = append(i.changed, r)
+	}
 }
 
 // commit writes the changed rows and tells readers. It waits for the disk only
@@ -144,7 +173,12 @@ func (i *interpreter) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	change := agent.Change{Rows: rows, Events: []*a2apb.StreamResponse{i.progress(i.changed)}, Metadata: i.metadata()}
+	change := agent.Change{Rows: rows, Metadata: i.metadata()}
+	state, message := i.status()
+	if shown := showing(state, message); shown == "" || shown != i.shown {
+		change.Events = []*a2apb.StreamResponse{i.progress(state, message)}
+		i.shown = shown
+	}
 	i.changed = nil
 	if !i.hold {
 		return i.run.Note(change)
@@ -153,165 +187,180 @@ func (i *interpreter) commit(ctx context.Context) error {
 	return i.run.Commit(ctx, change)
 }
 
-// startCall sends a step to its agent, or runs it here when it is the planner's own.
-func (i *interpreter) startCall(r *row) {
-	if r.Agent == playbook.LocalAgent {
-		i.start(r, i.local)
-		return
-	}
-	limit := min(blockFor, i.left(r))
-	i.start(r, func(ctx context.Context, r row) report { return i.p.send(ctx, i.plan.task, r, limit) })
-}
-
-// startAt sends a step when its retry is due.
-func (i *interpreter) startAt(r *row) {
-	wait := r.RetryAt.Sub(i.p.Clock.Now())
-	limit := min(blockFor, i.left(r))
-	i.start(r, func(ctx context.Context, r row) report {
-		select {
-		case <-i.p.Clock.After(wait):
-			return i.p.send(ctx, i.plan.task, r, limit)
-		case <-ctx.Done():
-			return report{key: r.key(), state: playbook.Running}
+// follow has a goroutine take a running step to its next report.
+func (i *interpreter) follow(r *row) {
+	limit := i.onLine(r)
+	switch {
+	case r.Answer != "":
+		if m := i.message(r.Answer); m != nil {
+			i.start(r, func(ctx, wait context.Context, r row) report { return i.p.answer(ctx, wait, i.plan.task, r, m, limit) })
+			return
 		}
-	})
+		fallthrough
+	case r.ChildTask != "":
+		i.start(r, func(ctx, _ context.Context, r row) report { return i.p.look(ctx, r) })
+	case r.Agent == playbook.LocalAgent:
+		i.start(r, func(_, wait context.Context, r row) report { return i.local(wait, r, limit) })
+	default:
+		i.start(r, func(ctx, wait context.Context, r row) report { return i.p.send(ctx, wait, i.plan, r, limit) })
+	}
 }
 
-func (i *interpreter) start(r *row, call func(context.Context, row) report) {
+// start runs a call in the background, not before the row's retry is due.
+func (i *interpreter) start(r *row, call func(ctx, wait context.Context, r row) report) {
 	i.busy[r.key()] = true
-	copied, calls := *r, i.calls
-	go func() { i.reports <- call(calls, copied) }()
+	copied, calls, waits := *r, i.calls, i.waits
+	delay := i.notBefore(r).Sub(i.p.Clock.Now())
+	go func() {
+		if delay > 0 {
+			select {
+			case <-i.p.Clock.After(delay):
+			case <-waits.Done():
+				i.reports <- report{key: copied.key(), state: playbook.Running, child: copied.ChildTask}
+				return
+			}
+		}
+		i.reports <- call(calls, waits, copied)
+	}()
 }
 
-func (i *interpreter) local(ctx context.Context, r row) report {
-	rep := report{key: r.key(), state: playbook.Completed, volatile: true}
-	out, err := i.p.Synthesiser.Synthesise(ctx, r.Inputs)
+// notBefore is when a call of a step may be made.
+func (i *interpreter) notBefore(r *row) time.Time {
+	if until := i.lost[r.key()].until; until.After(r.RetryAt) {
+		return until
+	}
+	return r.RetryAt
+}
+
+// local runs the planner's own skill.
+func (i *interpreter) local(wait context.Context, r row, limit time.Duration) report {
+	wait, cancel := i.p.within(wait, limit)
+	defer cancel()
+	out, err := i.p.Synthesiser.Synthesise(wait, r.Inputs)
+	if wait.Err() != nil {
+		return report{key: r.key(), state: playbook.Running} // over its budget, or let go of
+	}
+	if err == nil {
+		_, err = json.Marshal(out)
+	}
 	if err != nil {
 		return failed(report{key: r.key()}, err)
 	}
-	rep.output = out
-	return rep
+	return report{key: r.key(), state: playbook.Completed, volatile: true, output: out}
 }
 
-// left is what remains of a step's budget.
-func (i *interpreter) left(r *row) time.Duration {
-	s := i.plan.book.Step(r.Step)
-	if s == nil || s.Budget == 0 {
-		return blockFor
+// onLine is how long a step is waited for before it is only heard of: what is left
+// of its budget, at most a time that costs no replica dear.
+func (i *interpreter) onLine(r *row) time.Duration {
+	limit := i.p.OnLine
+	if r.Agent == playbook.LocalAgent {
+		limit = playbook.MaxBudget // it lives in this run only
 	}
-	return max(r.StartedAt.Add(s.Budget).Sub(i.p.Clock.Now()), time.Millisecond)
+	if r.DueAt.IsZero() {
+		return limit
+	}
+	from := i.p.Clock.Now()
+	if at := i.notBefore(r); at.After(from) {
+		from = at
+	}
+	return max(min(limit, r.DueAt.Sub(from)), time.Millisecond)
 }
 
-// wait takes the next report. It parks the plan when nothing is left to wait for
-// on the line, and pauses it when a child needs the client.
-func (i *interpreter) wait(ctx context.Context) (*agent.Outcome, error) {
-	if len(i.busy) == 0 {
-		o := i.pause()
-		return &o, i.commit(ctx)
-	}
-	select {
-	case rep := <-i.reports:
-		return nil, i.take(rep)
-	case <-i.run.Canceling():
-		i.plan.phase = cancelling
-		return nil, nil
-	case <-i.overdue:
-		i.plan.phase, i.plan.reasons = failing, []string{"the plan took longer than its budget of " + i.plan.book.Budget.String()}
-		return nil, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// take brings a report into the plan.
-func (i *interpreter) take(rep report) error {
-	delete(i.busy, rep.key)
-	r := i.plan.rows[rep.key]
-	if rep.child != "" {
-		r.ChildTask = rep.child
-	}
-	r.WaitsFor = rep.waitsFor
-	now := i.p.Clock.Now()
-	switch rep.state {
-	case playbook.Running:
-		if rep.ask != nil {
-			i.asks[rep.key] = rep.ask
+// wait returns when something has happened that the plan depends on.
+func (i *interpreter) wait(ctx context.Context) error {
+	for i.plan.phase == running && len(i.busy) > 0 {
+		var next <-chan time.Time
+		if at := i.nextDue(); !at.IsZero() {
+			next = i.p.Clock.After(at.Sub(i.p.Clock.Now()))
 		}
-		if s := i.plan.book.Step(r.Step); rep.waitsFor == "" && s != nil && s.Budget > 0 && !now.Before(r.StartedAt.Add(s.Budget)) {
-			if why := i.p.stop(i.calls, *r); why != "" {
-				i.p.Logger.Warn("a step over its budget could not be stopped", "task_id", i.plan.task, "step", r.Step, "reason", why)
+		select {
+		case rep := <-i.reports:
+			if err := ctx.Err(); err != nil {
+				return err // the report may be of calls that ended with this run
 			}
-			return i.attemptFailed(r, fmt.Sprintf("it took longer than its budget of %s", s.Budget), true)
+			if i.take(rep) {
+				return nil
+			}
+		case <-i.run.Nudged():
+			i.hear()
+			i.lookAfter(func(*row) bool { return true })
+		case <-next:
+			now := i.p.Clock.Now()
+			i.lookAfter(func(r *row) bool { return r.late(now) })
+		case <-i.run.Canceling():
+			i.plan.phase = cancelling
+		case <-i.overdue:
+			i.plan.phase, i.plan.reasons = failing, []string{i.overBudget()}
+		case <-ctx.Done():
+			return ctx.Err()
 		}
-		i.changed = append(i.changed, r)
-		return nil
-	case playbook.Failed, playbook.Canceled:
-		return i.attemptFailed(r, rep.reason, rep.again && rep.state == playbook.Failed)
+		if len(i.changed) > 0 {
+			if err := i.commit(ctx); err != nil {
+				return err
+			}
+		}
 	}
-	r.State, r.Output, r.EndedAt, r.Reason = rep.state, rep.output, now, ""
-	i.hold = i.hold || rep.volatile
-	i.changed = append(i.changed, r)
 	return nil
 }
 
-// attemptFailed plans the next attempt of a step, or settles it as failed.
-func (i *interpreter) attemptFailed(r *row, reason string, again bool) error {
-	now := i.p.Clock.Now()
-	r.Reason = reason
-	i.changed = append(i.changed, r)
-	s := i.plan.book.Step(r.Step)
-	if again && i.plan.phase == running && s != nil && r.Attempt < s.Retries.Max {
-		r.Attempt++
-		r.ChildTask, r.WaitsFor = "", ""
-		r.RetryAt = now.Add(s.Retries.Delay(r.Attempt, i.p.Random()))
-		r.StartedAt = r.RetryAt // the budget is that of one attempt
-		i.startAt(r)
-		return nil
+// overBudget says that the plan's time is up, and whose time it was.
+func (i *interpreter) overBudget() string {
+	if rows := i.plan.ordered(func(*row) bool { return true }); len(rows) > 0 &&
+		i.run.Deadline().Sub(rows[0].StartedAt) < i.plan.book.Budget-time.Second {
+		return "the plan took longer than the time that its caller gave it"
 	}
-	r.State, r.EndedAt = playbook.Failed, now
-	return nil
+	return "the plan took longer than its budget of " + i.plan.book.Budget.String()
+}
+
+// lookAfter follows running steps that no goroutine waits for.
+func (i *interpreter) lookAfter(which func(*row) bool) {
+	for _, r := range i.plan.open() {
+		if !i.busy[r.key()] && which(r) {
+			i.follow(r)
+		}
+	}
+}
+
+// nextDue is when the first step that no goroutine waits for has spent its budget.
+func (i *interpreter) nextDue() time.Time {
+	var first time.Time
+	for _, r := range i.plan.rows {
+		if r.Kind != stepKind || r.State != playbook.Running || i.busy[r.key()] || r.WaitsFor != "" || r.DueAt.IsZero() {
+			continue
+		}
+		if first.IsZero() || r.DueAt.Before(first) {
+			first = r.DueAt
+		}
+	}
+	return first
 }
 
 // pause lets go of the plan while its children work or wait for people.
-func (i *interpreter) pause() agent.Outcome {
+func (i *interpreter) pause(ctx context.Context) (agent.Outcome, error) {
 	wake := i.p.Clock.Now().Add(parkFor)
-	for key, r := range i.plan.rows {
-		if r.State != playbook.Running {
-			continue
+	state, message := i.status()
+	if showing(state, message) == "" {
+		if at := i.nextDue(); !at.IsZero() && at.Before(wake) {
+			wake = at
 		}
-		if r.WaitsFor == "input" {
-			if m := i.asks[key]; m != nil {
-				return agent.InputRequired(m.GetParts()...)
-			}
-			return agent.InputRequired(agent.Text("step " + r.Step + " waits for your answer"))
-		}
+		return agent.Parked(wake), i.commit(ctx)
 	}
-	for key, r := range i.plan.rows {
-		if r.State == playbook.Running && r.WaitsFor == "auth" {
-			text := "step " + r.Step + " waits for an authorisation"
-			if m := i.asks[key]; m != nil {
-				text = orElse(agent.TextOf(m.GetParts()), text)
-			}
-			return agent.AuthRequired(wake, agent.Text(text))
-		}
+	// The question and the letting go are one commit, so that an answer always finds
+	// the plan free.
+	rows, err := i.p.Rows.write(i.plan, i.changed...)
+	if err != nil {
+		return agent.Outcome{}, err
 	}
-	return agent.Parked(wake)
-}
-
-// answers tells whether the newest message is an answer that a waiting step has
-// not had yet.
-func (i *interpreter) answers(r *row, m *a2apb.Message) bool {
-	if m == nil {
-		return false
+	i.changed = nil
+	if err := i.run.Note(agent.Change{Metadata: i.metadata()}); err != nil {
+		return agent.Outcome{}, err
 	}
-	if step, ok := m.GetMetadata().GetFields()["step"]; ok && step.GetStringValue() != r.Step {
-		return false
+	o := agent.Outcome{State: state, Message: message, Rows: rows, WakeAt: wake}
+	if i.shown == showing(state, message) {
+		o.Message = nil
 	}
-	return true
-}
-
-// forward passes the client's answer on to the child that asked.
-func (i *interpreter) forward(r *row, m *a2apb.Message) {
-	limit := min(blockFor, i.left(r))
-	i.start(r, func(ctx context.Context, r row) report { return i.p.answer(ctx, r, m, limit) })
+	if state == a2apb.TaskState_TASK_STATE_INPUT_REQUIRED {
+		o.WakeAt = i.p.Clock.Now().Add(askFor)
+	}
+	return o, nil
 }

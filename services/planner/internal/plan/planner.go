@@ -4,9 +4,12 @@ package plan
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +37,9 @@ type Planner struct {
 	Synthesiser Synthesiser
 	Clock       clock.Clock
 	Logger      *slog.Logger
+	// OnLine is how long a child task is waited for before the plan lets go of it and
+	// hears of its end by a wake-up.
+	OnLine time.Duration
 	// Random gives numbers in [0,1) for the jitter of retries.
 	Random func() float64
 }
@@ -67,18 +73,27 @@ func (p *Planner) Run(ctx context.Context, run agent.Run) (agent.Outcome, error)
 	if _, begun := t.GetMetadata().GetFields()[ext.Plan]; begun { // written together with the rows
 		pl, err = p.Rows.load(ctx, p.Books, t.GetId())
 	}
-	if errors.Is(err, errNoPlan) {
+	switch {
+	case errors.Is(err, errNoPlan) && canceling(run):
+		return agent.Canceled(agent.Text("Canceled. The plan had not begun.")), nil
+	case errors.Is(err, errNoPlan):
 		var ask *agent.Outcome
-		pl, ask, err = p.begin(t)
-		if ask != nil {
+		if pl, ask, err = p.begin(t); ask != nil {
 			return *ask, nil
 		}
+	case errors.Is(err, errNoPlaybook):
+		p.Logger.Error("a plan cannot go on", "task_id", t.GetId(), "error", err)
+		const gone = "The playbook that the plan began with is no longer installed; what it had done is neither stopped nor undone."
+		if canceling(run) {
+			return agent.Canceled(agent.Text("Canceled. " + gone)), nil
+		}
+		return agent.Failed(agent.Text(gone)), nil
 	}
 	if err != nil {
 		return agent.Outcome{}, err
 	}
-	i := &interpreter{p: p, run: run, plan: pl, reports: make(chan report, len(pl.book.Steps)+1), busy: map[rowKey]bool{}}
-	return i.loop(ctx)
+	pl.context = t.GetContextId()
+	return newInterpreter(p, run, pl, t.GetStatus()).loop(ctx)
 }
 
 // begin chooses the playbook and completes its input from what the client has
@@ -91,7 +106,8 @@ func (p *Planner) begin(t *a2apb.Task) (*plan, *agent.Outcome, error) {
 	}
 	input, gaps := complete(book, t)
 	if len(gaps) > 0 {
-		ask := askFor(book, gaps)
+		ask := question(book, gaps)
+		ask.WakeAt = p.Clock.Now().Add(askFor)
 		return nil, &ask, nil
 	}
 	return &plan{task: t.GetId(), book: book, input: input, loops: map[string]playbook.LoopRun{}, phase: running, rows: map[rowKey]*row{}}, nil, nil
@@ -135,7 +151,7 @@ func said(t *a2apb.Task) (first *a2apb.Message, text string, data map[string]any
 }
 
 // complete makes the input of a plan. A follow-up in plain text answers the one
-// thing that was missing before it.
+// thing that was missing or wrong before it.
 func complete(book *playbook.Playbook, t *a2apb.Task) (map[string]any, []playbook.Gap) {
 	text, data := "", map[string]any{}
 	seen := false
@@ -154,16 +170,32 @@ func complete(book *playbook.Playbook, t *a2apb.Task) (map[string]any, []playboo
 		if out.Text == "" {
 			continue
 		}
-		if gaps := book.Input.Check(book.Input.Prepare(text, data)); len(gaps) == 1 && gaps[0].Missing && strings.Count(gaps[0].Path, "/") == 1 {
-			data[strings.TrimPrefix(gaps[0].Path, "/")] = out.Text
+		if gaps := book.Input.Check(book.Input.Prepare(text, data)); len(gaps) == 1 && strings.Count(gaps[0].Path, "/") == 1 {
+			name := strings.NewReplacer("~1", "/", "~0", "~").Replace(strings.TrimPrefix(gaps[0].Path, "/"))
+			data[name] = spoken(book, data, name, out.Text)
 		}
 	}
 	input := book.Input.Prepare(text, data)
 	return input, book.Input.Check(input)
 }
 
-// askFor turns gaps into a question to the client.
-func askFor(book *playbook.Playbook, gaps []playbook.Gap) agent.Outcome {
+// spoken is what a text means for a property: the text, unless only the value that
+// it writes as JSON fits the schema, as "12" does where a number is asked for.
+func spoken(book *playbook.Playbook, data map[string]any, name, text string) any {
+	fits := func(v any) bool {
+		with := maps.Clone(data)
+		with[name] = v
+		return !slices.ContainsFunc(book.Input.Check(book.Input.Prepare("", with)), func(g playbook.Gap) bool { return !g.Missing })
+	}
+	var v any
+	if !fits(text) && json.Unmarshal([]byte(text), &v) == nil && fits(v) {
+		return v
+	}
+	return text
+}
+
+// question turns gaps into a question to the client.
+func question(book *playbook.Playbook, gaps []playbook.Gap) agent.Outcome {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Playbook %s needs more to begin:", book.Name)
 	var fields []map[string]any
@@ -174,7 +206,7 @@ func askFor(book *playbook.Playbook, gaps []playbook.Gap) agent.Outcome {
 		}
 		fields = append(fields, map[string]any{"path": g.Path, "missing": g.Missing, "problem": g.Message, "description": g.Description})
 	}
-	b.WriteString("\nSend it in a message to this task: as a data part, or as text when one thing is missing.")
+	b.WriteString("\nSend it in a message to this task: as a data part, or as text when it is one thing.")
 	parts := []*a2apb.Part{agent.Text(b.String())}
 	if data, err := agent.Data(map[string]any{"needs": fields, "schema": book.Input.Schema}); err == nil {
 		parts = append(parts, data)

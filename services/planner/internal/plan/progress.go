@@ -1,20 +1,19 @@
 package plan
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"sabha.dev/chassis/ext"
 )
 
 // progress is the event that tells readers which steps have moved.
-func (i *interpreter) progress(changed []*row) *a2apb.StreamResponse {
-	list := make([]*structpb.Value, 0, len(changed))
-	for _, r := range changed {
+func (i *interpreter) progress(state a2apb.TaskState, message *a2apb.Message) *a2apb.StreamResponse {
+	list := make([]*structpb.Value, 0, len(i.changed))
+	for _, r := range i.changed {
 		list = append(list, describe(r))
 	}
 	md := object(map[string]*structpb.Value{
@@ -22,24 +21,18 @@ func (i *interpreter) progress(changed []*row) *a2apb.StreamResponse {
 		"version":  structpb.NewStringValue(string(i.plan.book.Version)),
 		"steps":    structpb.NewListValue(&structpb.ListValue{Values: list}),
 	})
+	if message != nil {
+		message.MessageId = uuid.NewString()
+	}
 	return &a2apb.StreamResponse{Payload: &a2apb.StreamResponse_StatusUpdate{StatusUpdate: &a2apb.TaskStatusUpdateEvent{
-		Status:   &a2apb.TaskStatus{State: a2apb.TaskState_TASK_STATE_WORKING},
+		Status:   &a2apb.TaskStatus{State: state, Message: message},
 		Metadata: &structpb.Struct{Fields: map[string]*structpb.Value{ext.Plan: md}},
 	}}}
 }
 
 // metadata is the whole plan as the task shows it.
 func (i *interpreter) metadata() map[string]*structpb.Value {
-	rows := make([]*row, 0, len(i.plan.rows))
-	for _, r := range i.plan.rows {
-		rows = append(rows, r)
-	}
-	slices.SortFunc(rows, func(a, b *row) int {
-		if c := a.StartedAt.Compare(b.StartedAt); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Step+string(a.Kind), b.Step+string(b.Kind))
-	})
+	rows := i.plan.ordered(func(*row) bool { return true })
 	list := make([]*structpb.Value, 0, len(rows))
 	for _, r := range rows {
 		list = append(list, describe(r))
@@ -80,7 +73,7 @@ func describe(r *row) *structpb.Value {
 	if !r.EndedAt.IsZero() {
 		f["ended_at"] = structpb.NewStringValue(r.EndedAt.Format(time.RFC3339Nano))
 	}
-	if !r.RetryAt.IsZero() && r.EndedAt.IsZero() {
+	if !r.RetryAt.IsZero() && r.EndedAt.IsZero() && r.ChildTask == "" {
 		f["retry_at"] = structpb.NewStringValue(r.RetryAt.Format(time.RFC3339Nano))
 	}
 	return object(f)

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"sabha.dev/chassis/sqldb"
@@ -29,15 +31,31 @@ const (
 	cancelling phase = "CANCELLING"
 )
 
+// What a running child asks of the client.
+const (
+	waitInput = "input"
+	waitAuth  = "auth"
+)
+
 // row is one step, or one compensation, in one round of its loop.
 type row struct {
-	Kind    kind
-	Step    string
-	Round   int
+	Kind  kind
+	Step  string
+	Round int
+	// Attempt counts the failures so far.
 	Attempt int
-	State   playbook.State
-	// WaitsFor is what a running child asks of the client: "input" or "auth", or empty.
-	WaitsFor  string
+	// Call tells the calls of a step apart. An attempt whose call may have arrived
+	// repeats it, so that its agent does the work once.
+	Call  int
+	State playbook.State
+	// WaitsFor is what a running child asks of the client: input, auth, or nothing.
+	WaitsFor string
+	AskedAt  time.Time
+	// AskedAfter is how many messages the client had sent when the child asked: only
+	// later ones answer it.
+	AskedAfter int
+	// Answer is the id of the client's message that is on its way to the child.
+	Answer    string
 	Agent     string
 	Skill     string
 	Inputs    map[string]any
@@ -46,8 +64,10 @@ type row struct {
 	Reason    string
 	StartedAt time.Time
 	EndedAt   time.Time
-	// RetryAt is when the next attempt begins; zero when none is due.
+	// RetryAt is when the next attempt begins; zero before the first failure.
 	RetryAt time.Time
+	// DueAt is when the budget of the attempt ends. It stands still while the client is awaited.
+	DueAt time.Time
 }
 
 type rowKey struct {
@@ -58,9 +78,16 @@ type rowKey struct {
 
 func (r *row) key() rowKey { return rowKey{r.Kind, r.Step, r.Round} }
 
+// late tells whether the budget of the attempt is spent.
+func (r *row) late(now time.Time) bool {
+	return r.WaitsFor == "" && !r.DueAt.IsZero() && !now.Before(r.DueAt)
+}
+
 // plan is the state of one task's plan. Its rows are the truth; this is their image.
 type plan struct {
-	task    string
+	task string
+	// context is the A2A context of the request; its children share it.
+	context string
 	book    *playbook.Playbook
 	input   map[string]any
 	loops   map[string]playbook.LoopRun
@@ -70,10 +97,17 @@ type plan struct {
 }
 
 // run is what decisions depend on.
-func (p *plan) run() playbook.Run {
+func (p *plan) run() playbook.Run { return p.at("", 0) }
+
+// at is the run as it was in a round of a loop; without a loop it is the present.
+func (p *plan) at(loop string, round int) playbook.Run {
 	run := playbook.Run{Input: p.input, Steps: map[string]playbook.StepRun{}, Loops: p.loops}
 	for _, s := range p.book.Steps {
-		if r := p.current(s); r != nil {
+		r := p.current(s)
+		if loop != "" && s.Loop == loop {
+			r = p.rows[rowKey{stepKind, s.ID, round}]
+		}
+		if r != nil {
 			run.Steps[s.ID] = playbook.StepRun{State: r.State, Output: r.Output, Reason: r.Reason}
 		}
 	}
@@ -83,6 +117,35 @@ func (p *plan) run() playbook.Run {
 // current is the row of a step in the present round of its loop, or nil.
 func (p *plan) current(s *playbook.Step) *row {
 	return p.rows[rowKey{stepKind, s.ID, p.loops[s.Loop].Round}]
+}
+
+// ordered lists the rows that keep says, oldest first; those of one moment in the
+// order of their names, so that two replicas see the same order.
+func (p *plan) ordered(keep func(*row) bool) []*row {
+	var list []*row
+	for _, r := range p.rows {
+		if keep(r) {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b *row) int {
+		if c := a.StartedAt.Compare(b.StartedAt); c != 0 {
+			return c
+		}
+		if c := strings.Compare(a.Step, b.Step); c != 0 {
+			return c
+		}
+		if a.Round != b.Round {
+			return a.Round - b.Round
+		}
+		return strings.Compare(string(a.Kind), string(b.Kind))
+	})
+	return list
+}
+
+// open lists the steps that have not settled.
+func (p *plan) open() []*row {
+	return p.ordered(func(r *row) bool { return r.Kind == stepKind && r.State == playbook.Running })
 }
 
 // Rows are the tables of plans.
@@ -101,11 +164,13 @@ func OpenRows(ctx context.Context, db *sqldb.DB) (*Rows, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plans: %w", err)
 	}
-	r.writeStep, err = db.Write.PrepareContext(ctx, `INSERT INTO plan_steps (task_id, kind, step, round, attempt, state, waits_for, agent, skill, inputs,
-		child_task, output, reason, started_at, ended_at, retry_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16)
-		ON CONFLICT (task_id, kind, step, round) DO UPDATE SET attempt = excluded.attempt, state = excluded.state, waits_for = excluded.waits_for,
+	r.writeStep, err = db.Write.PrepareContext(ctx, `INSERT INTO plan_steps (task_id, kind, step, round, attempt, call, state, waits_for,
+		asked_at, asked_after, answer, agent, skill, inputs, child_task, output, reason, started_at, ended_at, retry_at, due_at)
+		VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21)
+		ON CONFLICT (task_id, kind, step, round) DO UPDATE SET attempt = excluded.attempt, call = excluded.call, state = excluded.state,
+		waits_for = excluded.waits_for, asked_at = excluded.asked_at, asked_after = excluded.asked_after, answer = excluded.answer,
 		child_task = excluded.child_task, output = excluded.output, reason = excluded.reason, started_at = excluded.started_at,
-		ended_at = excluded.ended_at, retry_at = excluded.retry_at`)
+		ended_at = excluded.ended_at, retry_at = excluded.retry_at, due_at = excluded.due_at`)
 	if err != nil {
 		return nil, fmt.Errorf("plan steps: %w", err)
 	}
@@ -139,8 +204,9 @@ func (d *Rows) write(p *plan, changed ...*row) (func(context.Context, *sql.Tx) e
 			return nil, err
 		}
 		stepArgs[i] = []any{
-			p.task, string(r.Kind), r.Step, r.Round, r.Attempt, string(r.State), r.WaitsFor, r.Agent, r.Skill, string(inputs),
-			r.ChildTask, string(output), r.Reason, nanos(r.StartedAt), nanos(r.EndedAt), nanos(r.RetryAt),
+			p.task, string(r.Kind), r.Step, r.Round, r.Attempt, r.Call, string(r.State), r.WaitsFor, nanos(r.AskedAt), r.AskedAfter, r.Answer,
+			r.Agent, r.Skill, string(inputs), r.ChildTask, string(output), r.Reason,
+			nanos(r.StartedAt), nanos(r.EndedAt), nanos(r.RetryAt), nanos(r.DueAt),
 		}
 	}
 	return func(ctx context.Context, tx *sql.Tx) error {
@@ -157,8 +223,15 @@ func (d *Rows) write(p *plan, changed ...*row) (func(context.Context, *sql.Tx) e
 	}, nil
 }
 
-// errNoPlan means that the task has no plan yet.
-var errNoPlan = errors.New("no plan yet")
+// storable drops the one character that PostgreSQL keeps in no text.
+func storable(s string) string { return strings.ReplaceAll(s, "\x00", "") }
+
+var (
+	// errNoPlan means that the task has no plan yet.
+	errNoPlan = errors.New("no plan yet")
+	// errNoPlaybook means that the plan's playbook is not installed any more.
+	errNoPlaybook = errors.New("the playbook is no longer installed")
+)
 
 // load reads a task's plan from its rows.
 func (d *Rows) load(ctx context.Context, books *playbook.Library, taskID string) (*plan, error) {
@@ -174,14 +247,14 @@ func (d *Rows) load(ctx context.Context, books *playbook.Library, taskID string)
 	}
 	book, ok := books.Version(name, playbook.Version(version))
 	if !ok {
-		return nil, fmt.Errorf("the plan began with playbook %s %s, which is no longer installed", name, version)
+		return nil, fmt.Errorf("plan of task %s: %s@%s: %w", taskID, name, version, errNoPlaybook)
 	}
 	p.book = book
 	if err := errors.Join(json.Unmarshal([]byte(input), &p.input), json.Unmarshal([]byte(loops), &p.loops), json.Unmarshal([]byte(reasons), &p.reasons)); err != nil {
 		return nil, fmt.Errorf("plan of task %s: %w", taskID, err)
 	}
-	rows, err := d.read.QueryContext(ctx, `SELECT kind, step, round, attempt, state, waits_for, agent, skill, inputs, child_task, output, reason,
-		started_at, ended_at, retry_at FROM plan_steps WHERE task_id = $1`, taskID)
+	rows, err := d.read.QueryContext(ctx, `SELECT kind, step, round, attempt, call, state, waits_for, asked_at, asked_after, answer, agent, skill, inputs,
+		child_task, output, reason, started_at, ended_at, retry_at, due_at FROM plan_steps WHERE task_id = $1`, taskID)
 	if err != nil {
 		return nil, err
 	}
@@ -189,15 +262,15 @@ func (d *Rows) load(ctx context.Context, books *playbook.Library, taskID string)
 	for rows.Next() {
 		var r row
 		var inputs, output string
-		var started, ended, retry int64
-		if err := rows.Scan(&r.Kind, &r.Step, &r.Round, &r.Attempt, &r.State, &r.WaitsFor, &r.Agent, &r.Skill, &inputs, &r.ChildTask, &output,
-			&r.Reason, &started, &ended, &retry); err != nil {
+		var asked, started, ended, retry, due int64
+		if err := rows.Scan(&r.Kind, &r.Step, &r.Round, &r.Attempt, &r.Call, &r.State, &r.WaitsFor, &asked, &r.AskedAfter, &r.Answer,
+			&r.Agent, &r.Skill, &inputs, &r.ChildTask, &output, &r.Reason, &started, &ended, &retry, &due); err != nil {
 			return nil, err
 		}
 		if err := errors.Join(json.Unmarshal([]byte(inputs), &r.Inputs), json.Unmarshal([]byte(output), &r.Output)); err != nil {
 			return nil, fmt.Errorf("plan of task %s, step %s: %w", taskID, r.Step, err)
 		}
-		r.StartedAt, r.EndedAt, r.RetryAt = at(started), at(ended), at(retry)
+		r.AskedAt, r.StartedAt, r.EndedAt, r.RetryAt, r.DueAt = at(asked), at(started), at(ended), at(retry), at(due)
 		p.rows[r.key()] = &r
 	}
 	return p, rows.Err()

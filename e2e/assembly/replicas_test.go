@@ -1,0 +1,196 @@
+package assembly_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"sabha.dev/chassis/clock"
+	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/service"
+	"sabha.dev/cmd/sabha/platform"
+	"sabha.dev/services/executor"
+	"sabha.dev/services/gateway"
+	"sabha.dev/services/memory"
+	"sabha.dev/services/planner"
+	"sabha.dev/services/research"
+	"sabha.dev/services/security"
+	"sabha.dev/services/validator"
+	"sabha.dev/testrig/natstest"
+)
+
+// pair is two of each service in one process, over the same databases.
+type pair struct {
+	t        *testing.T
+	dir      string
+	nats     *natstest.Server
+	network  *service.Memory
+	ring     identity.Keyring
+	replicas [2][]*service.Running
+	gateways [2]*gateway.Running
+	clients  [2]a2apb.A2AServiceClient
+	key      string
+}
+
+func startPair(t *testing.T) *pair {
+	t.Helper()
+	p := &pair{t: t, dir: t.TempDir(), nats: natstest.New(t), network: service.NewMemory()}
+	if err := identity.MakeKeys(filepath.Join(p.dir, "keys"), platform.Services...); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if p.ring, err = identity.LoadKeyring(filepath.Join(p.dir, "keys")); err != nil {
+		t.Fatal(err)
+	}
+	for n := range p.replicas {
+		for _, d := range []service.Definition{
+			security.New(security.Config{Config: p.config(security.Name)}),
+			memory.New(memory.Config{Config: p.config(memory.Name)}),
+			executor.New(executor.Config{Config: p.config(executor.Name)}),
+			validator.New(validator.Config{Config: p.config(validator.Name)}),
+			research.New(research.Config{Config: p.config(research.Name), Documents: "testdata/docs"}),
+			planner.New(planner.Config{Config: p.config(planner.Name)}),
+		} {
+			r, err := service.Start(t.Context(), d, p.env(d.Name, n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.replicas[n] = append(p.replicas[n], r)
+		}
+	}
+	for n := range p.gateways {
+		g, err := gateway.Start(t.Context(), gateway.Config{Config: p.config("gateway"), PublicGRPC: "127.0.0.1:0", PublicHTTP: "127.0.0.1:0"}, p.env("gateway", n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.gateways[n] = g
+		if key, err := g.FirstKey(t.Context()); err != nil {
+			t.Fatal(err)
+		} else if key != "" {
+			p.key = key
+		}
+		conn, err := grpc.NewClient(g.GRPCAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		p.clients[n] = a2apb.NewA2AServiceClient(conn)
+	}
+	t.Cleanup(func() {
+		p.stop(0)
+		p.stop(1)
+	})
+	return p
+}
+
+func (p *pair) config(name string) service.Config {
+	return service.Config{Database: "sqlite:" + filepath.Join(p.dir, name+".db") + "?sync=normal"}
+}
+
+func (p *pair) env(name string, n int) service.Env {
+	p.t.Helper()
+	key, err := identity.LoadKey(filepath.Join(p.dir, "keys", name+".key"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return service.Env{
+		Clock: clock.System{}, NATS: p.nats.Connect(p.t), Key: key, Keys: p.ring, Network: p.network, Release: "test",
+		Log: slog.New(slog.NewTextHandler(p.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})).With("replica", n),
+	}
+}
+
+// stop ends one replica of each service, its gateway first.
+func (p *pair) stop(n int) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if g := p.gateways[n]; g != nil {
+		p.gateways[n] = nil
+		if err := g.Stop(ctx); err != nil {
+			p.t.Error(err)
+		}
+	}
+	for i := len(p.replicas[n]) - 1; i >= 0; i-- {
+		if err := p.replicas[n][i].Stop(ctx); err != nil {
+			p.t.Error(err)
+		}
+	}
+	p.replicas[n] = nil
+}
+
+func (p *pair) ctx() context.Context {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	p.t.Cleanup(cancel)
+	return metadata.AppendToOutgoingContext(ctx, "a2a-version", "1.0", "x-api-key", p.key)
+}
+
+// finish reads a task at one gateway until it has ended.
+func (p *pair) finish(n int, id string) *a2apb.Task {
+	p.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		task, err := p.clients[n].GetTask(p.ctx(), &a2apb.GetTaskRequest{Id: id})
+		if err != nil && status.Code(err) != codes.Unavailable {
+			p.t.Fatal(err)
+		}
+		switch task.GetStatus().GetState() {
+		case completed, failed, rejected, a2apb.TaskState_TASK_STATE_CANCELED:
+			return task
+		}
+		if time.Now().After(end) {
+			p.t.Fatalf("not ended: %v", task)
+		}
+	}
+}
+
+func TestTwoOfEachServiceAreOnePlatform(t *testing.T) {
+	p := startPair(t)
+	send := func(n int, m *a2apb.SendMessageRequest) string {
+		t.Helper()
+		m.Configuration = &a2apb.SendMessageConfiguration{ReturnImmediately: true}
+		res, err := p.clients[n].SendMessage(p.ctx(), m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.GetTask().GetId()
+	}
+	for n := range p.clients {
+		t.Run(fmt.Sprintf("sent to %d, read at %d", n, 1-n), func(t *testing.T) {
+			m := ask(question)
+			id := send(n, m)
+			task := p.finish(1-n, id)
+			text, _ := answer(task)
+			if task.GetStatus().GetState() != completed || !strings.Contains(text, "every six hours") {
+				t.Fatalf("%v", task)
+			}
+			if again := send(1-n, m); again != id {
+				t.Fatalf("the same message sent to the other replica made task %s; it was %s", again, id)
+			}
+		})
+	}
+	// One of each leaves while questions are on their way; the others carry them on.
+	var ids []string
+	for range 10 {
+		ids = append(ids, send(0, ask(question)))
+	}
+	p.stop(0)
+	for _, id := range ids {
+		if task := p.finish(1, id); task.GetStatus().GetState() != completed {
+			t.Errorf("%v", task)
+		}
+	}
+	if task := p.finish(1, send(1, ask(question))); task.GetStatus().GetState() != completed {
+		t.Errorf("%v", task)
+	}
+}
