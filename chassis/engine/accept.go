@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/grpc/metadata"
@@ -82,6 +83,10 @@ func CheckMessage(m *a2apb.Message) error {
 		return fault.Invalid("message", "is missing")
 	case m.GetMessageId() == "":
 		return fault.Invalid("message.messageId", "is missing; choose one that is unique for you")
+	case !plain(m.GetMessageId()):
+		return fault.Invalid("message.messageId", "must not hold control characters")
+	case len(m.GetContextId()) > 256 || !plain(m.GetContextId()):
+		return fault.Invalid("message.contextId", "must have at most 256 characters and no control characters")
 	case len(m.GetMessageId()) > 256:
 		return fault.Invalid("message.messageId", "is longer than 256 characters")
 	case m.GetRole() != a2apb.Role_ROLE_USER:
@@ -95,6 +100,12 @@ func CheckMessage(m *a2apb.Message) error {
 		}
 	}
 	return nil
+}
+
+// plain tells whether an id has no control characters: they are invisible in logs,
+// and a NUL is nothing a database takes.
+func plain(id string) bool {
+	return !strings.ContainsFunc(id, unicode.IsControl)
 }
 
 // skillFor finds the skill that a message asks for.

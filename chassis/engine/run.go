@@ -193,11 +193,12 @@ func (r *run) step(ctx context.Context) (outcome agent.Outcome, err error) {
 	if err := r.begin(); err != nil {
 		return agent.Outcome{}, err
 	}
-	deadline := r.deadline
+	left := r.deadline.Sub(r.e.Clock.Now())
 	if r.skill.Compensates {
-		deadline = deadline.Add(compensationGrace)
+		// The grace counts from now: a task that is found long after its deadline still
+		// has things to stop and undo.
+		left = max(left, 0) + compensationGrace
 	}
-	left := deadline.Sub(r.e.Clock.Now())
 	if left <= 0 {
 		return agent.Outcome{}, context.DeadlineExceeded
 	}
@@ -234,12 +235,18 @@ func (r *run) settle(ctx context.Context, o agent.Outcome) error {
 	default:
 	}
 	return r.h.Commit(ctx, func(rec *taskstore.Record) (taskstore.Change, error) {
+		o := o
 		rec.RunOwner = ""
-		if rec.WakeAt.IsZero() { // else a message came that this run has not seen
-			rec.WakeAt = o.WakeAt
-		}
 		ch := taskstore.Change{Rows: o.Rows}
 		now := r.e.Clock.Now()
+		switch unseen := !rec.WakeAt.IsZero(); {
+		case !unseen:
+			rec.WakeAt = o.WakeAt
+		case interrupted(o.State):
+			// A message came that this run has not seen; it may be the answer to what the
+			// run was about to ask. The run is called again instead.
+			o.State, o.Message = a2apb.TaskState_TASK_STATE_WORKING, nil
+		}
 		switch {
 		case taskstore.Terminal(o.State), o.Message != nil, o.State != rec.Task.GetStatus().GetState():
 			ch.Events = []*a2apb.StreamResponse{r.e.status(o.State, o.Message)}

@@ -35,6 +35,7 @@ func (s *Store) hop(ctx context.Context, tx *sql.Tx, r *Record) error {
 			reason += p.GetText()
 		}
 	}
+	reason = strings.ReplaceAll(reason, "\x00", "\uFFFD") // PostgreSQL takes no NUL in text
 	return s.insertHop(ctx, tx, Hop{
 		TaskID: r.Task.GetId(), RootTaskID: r.RootTask, ParentTaskID: r.Info.ParentTask, TraceID: r.Info.TraceID,
 		Caller: r.Info.Caller, Principal: r.Info.Principal.Key(), Agent: r.Agent, AgentVersion: s.version, Skill: r.Skill,
