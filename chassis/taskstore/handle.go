@@ -82,8 +82,8 @@ func (h *Handle) Commit(ctx context.Context, mutate Mutation) error {
 	}
 }
 
-// Note applies a change and leaves its commit to the background. A failure shows
-// at the next call.
+// Note applies a change and leaves its commit to the background: it joins the next
+// one, within flushAfter. A failure shows at the next call.
 func (h *Handle) Note(mutate Mutation) error {
 	_, err := h.apply(mutate, false)
 	return err
@@ -120,11 +120,14 @@ func (h *Handle) apply(mutate Mutation, wait bool) (chan error, error) {
 	}
 	if h.open == nil {
 		h.open = w
-		h.store.committer.enqueue(&write{
+		h.store.committer.lazy(&write{
 			take: func() { h.take(w) },
 			do:   func(ctx context.Context, b *batch) error { return h.write(ctx, b, w) },
 			done: func(err error) { h.done(w, err) },
 		})
+	}
+	if wait {
+		h.store.committer.hurry()
 	}
 	return result, nil
 }

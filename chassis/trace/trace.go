@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -51,9 +52,16 @@ func (c Context) String() string {
 	return "00-" + c.TraceID + "-" + c.SpanID + "-" + flags
 }
 
-// New starts a trace.
+// New starts a trace. Its id begins with the time and ends with ten random bytes:
+// rows of audit that are written together then stand together in their index.
 func New() Context {
-	return Context{TraceID: id(16), SpanID: id(8), Sampled: true}
+	var b [16]byte
+	_, _ = rand.Read(b[6:]) // never fails (crypto/rand since Go 1.24)
+	ms := time.Now().UnixMilli()
+	for i := range 6 {
+		b[i] = byte(ms >> (8 * (5 - i)))
+	}
+	return Context{TraceID: hex.EncodeToString(b[:]), SpanID: id(8), Sampled: true}
 }
 
 // Child is a further span of the trace.

@@ -158,19 +158,19 @@ type Rows struct {
 func OpenRows(ctx context.Context, db *sqldb.DB) (*Rows, error) {
 	r := &Rows{read: db.Read}
 	var err error
-	r.writePlan, err = db.Write.PrepareContext(ctx, `INSERT INTO plans (task_id, playbook, version, input, loops, phase, reasons)
+	r.writePlan, err = db.Write.PrepareContext(ctx, db.Placeholders(`INSERT INTO plans (task_id, playbook, version, input, loops, phase, reasons)
 		VALUES ($1,$2,$3,$4,$5,$6,$7)
-		ON CONFLICT (task_id) DO UPDATE SET loops = excluded.loops, phase = excluded.phase, reasons = excluded.reasons`)
+		ON CONFLICT (task_id) DO UPDATE SET loops = excluded.loops, phase = excluded.phase, reasons = excluded.reasons`))
 	if err != nil {
 		return nil, fmt.Errorf("plans: %w", err)
 	}
-	r.writeStep, err = db.Write.PrepareContext(ctx, `INSERT INTO plan_steps (task_id, kind, step, round, attempt, call, state, waits_for,
+	r.writeStep, err = db.Write.PrepareContext(ctx, db.Placeholders(`INSERT INTO plan_steps (task_id, kind, step, round, attempt, call, state, waits_for,
 		asked_at, asked_after, answer, agent, skill, inputs, child_task, output, reason, started_at, ended_at, retry_at, due_at)
 		VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21)
 		ON CONFLICT (task_id, kind, step, round) DO UPDATE SET attempt = excluded.attempt, call = excluded.call, state = excluded.state,
 		waits_for = excluded.waits_for, asked_at = excluded.asked_at, asked_after = excluded.asked_after, answer = excluded.answer,
 		child_task = excluded.child_task, output = excluded.output, reason = excluded.reason, started_at = excluded.started_at,
-		ended_at = excluded.ended_at, retry_at = excluded.retry_at, due_at = excluded.due_at`)
+		ended_at = excluded.ended_at, retry_at = excluded.retry_at, due_at = excluded.due_at`))
 	if err != nil {
 		return nil, fmt.Errorf("plan steps: %w", err)
 	}
