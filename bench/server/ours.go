@@ -29,7 +29,7 @@ func Agent(tenant string) agent.Agent {
 	return agent.Agent{
 		Tenant: tenant, Name: "Bench", Version: "1",
 		Skills: []agent.Skill{
-			{ID: "task", Run: func(_ context.Context, run agent.Run) (agent.Outcome, error) {
+			{ID: "task", ReadOnly: true, Run: func(_ context.Context, run agent.Run) (agent.Outcome, error) {
 				if err := run.Artifact(&a2apb.Artifact{Parts: []*a2apb.Part{agent.Text(Reply)}}); err != nil {
 					return agent.Outcome{}, err
 				}
@@ -38,7 +38,7 @@ func Agent(tenant string) agent.Agent {
 			{ID: "message", Anonymous: true, Answer: func(context.Context, *agent.Request) (*a2apb.Message, error) {
 				return agent.Message(agent.Text(Reply)), nil
 			}},
-			{ID: "step", Run: func(_ context.Context, run agent.Run) (agent.Outcome, error) {
+			{ID: "step", ReadOnly: true, Run: func(_ context.Context, run agent.Run) (agent.Outcome, error) {
 				part, err := agent.Data(map[string]any{"n": 1})
 				if err != nil {
 					return agent.Outcome{}, err

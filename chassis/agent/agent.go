@@ -45,6 +45,9 @@ type Skill struct {
 	// and ends itself as canceled. Without it a cancel ends the task at once and
 	// the run's context is canceled.
 	Compensates bool
+	// ReadOnly says that the skill changes nothing outside its task and calls no other
+	// agent. Its run may then begin while the task is on the way to the disk.
+	ReadOnly bool
 	// Budget bounds a run from its acceptance; 0 means 10 minutes. Time spent
 	// waiting for the client does not count.
 	Budget time.Duration

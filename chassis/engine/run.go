@@ -115,7 +115,7 @@ func (r *run) execute(ctx context.Context) {
 	log := r.e.Logger.With("task_id", r.id, "trace_id", r.info.TraceID)
 	outcome, err := r.step(ctx)
 	switch {
-	case errors.Is(err, taskstore.ErrFenced), errors.Is(err, taskstore.ErrEnded):
+	case lost(err):
 		return
 	case r.e.base.Err() != nil && err != nil:
 		return // the process stops; the task is stored and goes on elsewhere
@@ -129,9 +129,16 @@ func (r *run) execute(ctx context.Context) {
 	if errors.Is(err, taskstore.ErrCanceling) {
 		err = r.settleCancel(ctx)
 	}
-	if err != nil && !errors.Is(err, taskstore.ErrFenced) && !errors.Is(err, taskstore.ErrEnded) && r.e.base.Err() == nil {
+	if err != nil && !lost(err) && r.e.base.Err() == nil {
 		log.Error("outcome not stored; the task is taken up again", "error", err)
 	}
+}
+
+// lost tells whether a run has no task any more: another replica owns it, it has
+// ended, or its first message turned out to be a repeated one.
+func lost(err error) bool {
+	var known *taskstore.Existing
+	return errors.Is(err, taskstore.ErrFenced) || errors.Is(err, taskstore.ErrEnded) || errors.As(err, &known)
 }
 
 // settleCancel ends a run that was about to end otherwise when a cancel was
@@ -141,7 +148,7 @@ func (r *run) settleCancel(ctx context.Context) error {
 	r.closeCanceling()
 	outcome, err := r.step(ctx)
 	switch {
-	case errors.Is(err, taskstore.ErrFenced), errors.Is(err, taskstore.ErrEnded):
+	case lost(err):
 		return err
 	case err != nil && r.e.base.Err() != nil:
 		return nil

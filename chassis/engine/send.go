@@ -149,7 +149,7 @@ func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Sk
 	if e.AllowRepeatedMessageIDs {
 		messageID = ""
 	}
-	h, err := e.Store.Create(ctx, rec, messageID)
+	r, err := e.begin(ctx, rec, skill, messageID)
 	var known *taskstore.Existing
 	if errors.As(err, &known) {
 		return e.repeated(known, m.GetMessageId())
@@ -158,7 +158,32 @@ func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Sk
 		return accepted{}, err
 	}
 	e.copyOut(call, place.TraceID, m.GetMessageId(), skill.ID, id, digest)
-	return accepted{taskID: id, run: e.launch(h)}, nil
+	return accepted{taskID: id, run: r}, nil
+}
+
+// begin stores a task and runs it. A skill that only reads runs while its task is
+// on the way to the disk, and an instant one is stored with its end at once;
+// either way the task is stored when begin returns.
+func (e *Engine) begin(ctx context.Context, rec *taskstore.Record, skill *agent.Skill, messageID string) (*run, error) {
+	if !skill.ReadOnly || rec.Info.Admission == taskstore.Pending {
+		h, err := e.Store.Create(ctx, rec, messageID)
+		if err != nil {
+			return nil, err
+		}
+		return e.launch(h), nil
+	}
+	if messageID != "" && rec.Owner != "" {
+		known, err := e.Store.Known(ctx, rec.Owner, messageID, rec.Info.Digest)
+		if err != nil {
+			return nil, err
+		}
+		if known != nil {
+			return nil, known
+		}
+	}
+	h, stored := e.Store.Begin(rec, messageID)
+	r := e.launch(h)
+	return r, e.Store.Stored(stored)
 }
 
 // repeated answers a message that was sent before: the same message gives the

@@ -173,7 +173,7 @@ func (t *tailer) catchUp(ctx context.Context, after *cursor) error {
 		return t.snapshot(ctx, true)
 	}
 	t.version = after.version
-	// What was committed reaches the log a moment later.
+	// What was committed reaches the log a moment later, by the machine's time.
 	for range 20 {
 		updates, err := t.e.Log.Replay(ctx, t.e.Agent.Tenant, t.id, after.epoch, t.version)
 		if err != nil {
@@ -189,7 +189,7 @@ func (t *tailer) catchUp(ctx context.Context, after *cursor) error {
 			return nil
 		}
 		select {
-		case <-t.e.Clock.After(50 * time.Millisecond):
+		case <-time.After(50 * time.Millisecond):
 		case <-ctx.Done():
 			return ctx.Err()
 		}

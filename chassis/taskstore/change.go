@@ -53,41 +53,63 @@ func (e *Existing) Error() string { return "the message id was used for task " +
 
 // Create stores a new task, owned and about to be run by this replica. messageID
 // is that of its first message; the error is *Existing when the owner has used it
-// before. An empty one is not remembered.
+// before. An empty one is not remembered. A caller who leaves while it waits is
+// told all the same: a task that is stored must be run.
 func (s *Store) Create(ctx context.Context, r *Record, messageID string) (*Handle, error) {
-	now := s.clock.Now()
-	r.CreatedAt, r.Version, r.Rev, r.RunOwner, r.RunEpoch = now, 1, 1, s.replica, 1
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	h, stored := s.Begin(r, messageID)
+	s.committer.hurry()
+	if err := s.committer.await(stored); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// Begin is Create without the wait: the handle can be worked with while the task
+// is on its way to the disk, and what changes meanwhile is stored with it at
+// once. The channel tells when it is stored, or that it is not.
+func (s *Store) Begin(r *Record, messageID string) (*Handle, <-chan error) {
+	r.CreatedAt, r.Version, r.Rev, r.RunOwner, r.RunEpoch = s.clock.Now(), 1, 1, s.replica, 1
+	h := &Handle{store: s, rec: r}
+	w := &pendingWrite{rec: r, first: &first{
+		messageID: messageID,
+		event:     &a2apb.StreamResponse{Payload: &a2apb.StreamResponse_Task{Task: proto.CloneOf(r.Task)}},
+	}}
+	stored := make(chan error, 1)
+	w.waiters = []waiter{{mutation: -1, result: stored}}
+	h.open = w
+	s.committer.lazy(h.pending(w))
+	return h, stored
+}
+
+// Stored waits for what Begin has begun. A store that is closed gives an error.
+func (s *Store) Stored(stored <-chan error) error { return s.committer.await(stored) }
+
+// insert writes a new task with all that happened to it before it was stored.
+func (s *Store) insert(ctx context.Context, b *batch, w *pendingWrite) error {
+	r := w.rec
+	if err := s.remember(ctx, b.tx, r.Owner, w.first.messageID, r.Task.GetId(), r.Info.Digest); err != nil {
+		return err
+	}
 	info, body, err := encode(r)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	event := &a2apb.StreamResponse{Payload: &a2apb.StreamResponse_Task{Task: proto.CloneOf(r.Task)}}
-	raw, err := proto.Marshal(event)
+	st := r.Task.GetStatus()
+	if _, err := b.tx.StmtContext(ctx, s.stmts.insertTask).ExecContext(ctx, r.Task.GetId(), r.Owner, r.Task.GetContextId(), r.Agent, r.Skill,
+		r.RootTask, int32(st.GetState()), st.GetTimestamp().AsTime().UnixNano(), r.CreatedAt.UnixNano(), r.Version, r.Rev,
+		nullString(r.RunOwner), r.RunEpoch, nullTime(r.WakeAt), nanos(r.Deadline), r.Attempts, r.Takeovers, boolInt(r.CancelRequested), info, body); err != nil {
+		return err
+	}
+	events := w.told()
+	bundle, err := s.bundle(r, events)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	bundle := &eventv1.Bundle{
-		Service: r.Agent, TaskId: r.Task.GetId(), ContextId: r.Task.GetContextId(), Epoch: s.epoch, Traceparent: r.Info.traceparent(),
-		Events: []*eventv1.Event{{Version: 1, StreamResponse: raw}},
-	}
-	snapshot := s.snapshot(r)
-	err = s.committer.do(ctx, func(ctx context.Context, b *batch) error {
-		if err := s.remember(ctx, b.tx, r.Owner, messageID, r.Task.GetId(), r.Info.Digest); err != nil {
-			return err
-		}
-		st := r.Task.GetStatus()
-		if _, err := b.tx.StmtContext(ctx, s.stmts.insertTask).ExecContext(ctx, r.Task.GetId(), r.Owner, r.Task.GetContextId(), r.Agent, r.Skill,
-			r.RootTask, int32(st.GetState()), st.GetTimestamp().AsTime().UnixNano(), now.UnixNano(), r.Version, r.Rev,
-			nullString(r.RunOwner), r.RunEpoch, nullTime(r.WakeAt), nanos(r.Deadline), 0, 0, 0, info, body); err != nil {
-			return err
-		}
-		b.bundles = append(b.bundles, bundle)
-		return nil
-	}, func() { s.tell(snapshot, []*a2apb.StreamResponse{event}) })
-	if err != nil {
-		return nil, err
-	}
-	return &Handle{store: s, rec: r}, nil
+	b.bundles = append(b.bundles, bundle)
+	return s.writeRows(ctx, b, r, events, w.rows)
 }
 
 // remember records a message id, or tells that it is known.

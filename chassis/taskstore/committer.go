@@ -56,7 +56,7 @@ type committer struct {
 
 // flushAfter bounds how long a write that nobody waits for waits for company. It
 // is the machine's time, since it paces the disk and decides nothing.
-const flushAfter = 20 * time.Millisecond
+const flushAfter = 5 * time.Millisecond
 
 func (c *committer) enqueue(w *write) {
 	c.mu.Lock()
@@ -116,6 +116,11 @@ func (c *committer) do(ctx context.Context, fn func(context.Context, *batch) err
 		}
 		result <- err
 	}})
+	return c.await(result)
+}
+
+// await waits for the result of a write, or for the end of the store.
+func (c *committer) await(result <-chan error) error {
 	select {
 	case err := <-result:
 		return err

@@ -33,8 +33,25 @@ type pendingWrite struct {
 	// rec is the record as it will be stored.
 	rec     *Record
 	waiters []waiter
+	// first is set on the write that stores a new task.
+	first *first
 	// refused are the mutations that what others wrote forbids, by index.
 	refused map[int]error
+}
+
+// first is what a new task has beyond its record.
+type first struct {
+	messageID string
+	// event shows the task as it was accepted.
+	event *a2apb.StreamResponse
+}
+
+// told are the events of a write in order.
+func (w *pendingWrite) told() []*a2apb.StreamResponse {
+	if w.first == nil {
+		return w.events
+	}
+	return append([]*a2apb.StreamResponse{w.first.event}, w.events...)
 }
 
 // waiter waits for the commit of one mutation.
@@ -120,16 +137,21 @@ func (h *Handle) apply(mutate Mutation, wait bool) (chan error, error) {
 	}
 	if h.open == nil {
 		h.open = w
-		h.store.committer.lazy(&write{
-			take: func() { h.take(w) },
-			do:   func(ctx context.Context, b *batch) error { return h.write(ctx, b, w) },
-			done: func(err error) { h.done(w, err) },
-		})
+		h.store.committer.lazy(h.pending(w))
 	}
 	if wait {
 		h.store.committer.hurry()
 	}
 	return result, nil
+}
+
+// pending is a handle's write as the committer sees it.
+func (h *Handle) pending(w *pendingWrite) *write {
+	return &write{
+		take: func() { h.take(w) },
+		do:   func(ctx context.Context, b *batch) error { return h.write(ctx, b, w) },
+		done: func(err error) { h.done(w, err) },
+	}
 }
 
 // take closes a write: its commit begins.
@@ -148,6 +170,9 @@ func (h *Handle) write(ctx context.Context, b *batch, w *pendingWrite) error {
 	// what somebody else wrote.
 	if err := h.Err(); err != nil {
 		return refused{err}
+	}
+	if w.first != nil {
+		return h.store.insert(ctx, b, w)
 	}
 	// Encoded only now, once for all the changes that share the commit.
 	info, body, err := encode(w.rec)
@@ -244,7 +269,7 @@ func (h *Handle) replay(fresh *Record, w *pendingWrite) (*Record, error) {
 
 func (h *Handle) done(w *pendingWrite, err error) {
 	if err == nil {
-		h.store.tell(h.store.snapshot(w.rec), w.events)
+		h.store.tell(h.store.snapshot(w.rec), w.told())
 	} else {
 		h.mu.Lock()
 		h.lost = err

@@ -54,10 +54,6 @@ func scanRecord(row scanner) (*Record, error) {
 	return &r, nil
 }
 
-func (s *Store) load(ctx context.Context, q queryer, id string) (*Record, error) {
-	return scanRecord(q.QueryRowContext(ctx, `SELECT `+recordColumns+` FROM tasks WHERE id = $1`, id))
-}
-
 // loadForUpdate reads a task that the transaction is about to change, so that
 // nobody changes it in between. SQLite has one writer anyway.
 func (s *Store) loadForUpdate(ctx context.Context, tx *sql.Tx, id string) (*Record, error) {

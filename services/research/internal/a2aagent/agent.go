@@ -58,7 +58,7 @@ func New(engine Engine, release string) agent.Agent {
 					"of up to twenty passages. Takes the same input as search.",
 				Tags:     []string{"search", "retrieval", "research"},
 				Examples: []string{"Who may shut down the portal? What has to be reported, and by when?"},
-				Run:      s.investigate,
+				ReadOnly: true, Run: s.investigate,
 			},
 		},
 	}

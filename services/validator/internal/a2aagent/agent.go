@@ -36,7 +36,7 @@ func New(judge *judgement.Judge, version string) agent.Agent {
 		Version:     version,
 		Skills: []agent.Skill{
 			{
-				ID: SkillValidate, Name: "Validate an answer", Tags: []string{"grounding", "assertions", "arithmetic"},
+				ID: SkillValidate, Name: "Validate an answer", ReadOnly: true, Tags: []string{"grounding", "assertions", "arithmetic"},
 				Description: "Judges an answer in a task. The artifact holds the judgement as data and a summary as text; under the threshold its verdict is \"fail\".",
 				Examples:    []string{`{"answer": "The fee is 5 EUR [1].", "passages": [{"id": "p1", "document": "fees.md", "text": "The fee is 5 EUR."}]}`},
 				InputModes:  []string{"application/json"},
