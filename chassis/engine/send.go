@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/eventlog"
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/taskstore"
@@ -31,7 +32,7 @@ type accepted struct {
 // SendMessage takes a message and, unless told to return at once, waits until its
 // task ends or needs the client (specification 3.1.1).
 func (e *Engine) SendMessage(ctx context.Context, req *a2apb.SendMessageRequest) (*a2apb.SendMessageResponse, error) {
-	a, err := e.accept(ctx, req)
+	a, err := e.accept(ctx, req, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -52,21 +53,37 @@ func (e *Engine) SendMessage(ctx context.Context, req *a2apb.SendMessageRequest)
 // SendStreamingMessage takes a message and streams what happens (specification 3.1.2).
 func (e *Engine) SendStreamingMessage(req *a2apb.SendMessageRequest, stream grpc.ServerStreamingServer[a2apb.StreamResponse]) error {
 	ctx := stream.Context()
-	a, err := e.accept(ctx, req)
+	// A new task is watched from before it is stored, so that its stream has every event.
+	var watched *eventlog.Reader
+	a, err := e.accept(ctx, req, func(taskID string) error {
+		var err error
+		watched, err = e.hub.Subscribe(taskID)
+		return err
+	})
+	if watched != nil {
+		defer watched.Close()
+	}
 	if err != nil {
 		return err
 	}
 	if a.message != nil {
 		return stream.Send(&a2apb.StreamResponse{Payload: &a2apb.StreamResponse_Message{Message: a.message}})
 	}
-	return e.tail(ctx, a.taskID, nil, stream, func(s a2apb.TaskState) bool {
+	closeAt := func(s a2apb.TaskState) bool {
 		return taskstore.Terminal(s) || s == a2apb.TaskState_TASK_STATE_INPUT_REQUIRED
-	})
+	}
+	if watched != nil && watched.TaskID() == a.taskID {
+		t := &tailer{e: e, id: a.taskID, stream: stream, closeAt: closeAt}
+		return t.follow(ctx, watched)
+	}
+	return e.tail(ctx, a.taskID, nil, stream, closeAt)
 }
 
 // accept checks a message and makes of it a direct answer, a new task, or a turn
 // of a task that exists. What it accepts as a task is stored when it returns.
-func (e *Engine) accept(ctx context.Context, req *a2apb.SendMessageRequest) (accepted, error) {
+//
+// watch, if any, is told the id of a new task before it is stored.
+func (e *Engine) accept(ctx context.Context, req *a2apb.SendMessageRequest, watch func(taskID string) error) (accepted, error) {
 	call, err := e.call(ctx)
 	if err != nil {
 		return accepted{}, err
@@ -107,11 +124,11 @@ func (e *Engine) accept(ctx context.Context, req *a2apb.SendMessageRequest) (acc
 	if call.Principal.Anonymous() && call.Edge {
 		return accepted{}, fault.New(fault.Unauthenticated, "skill %s needs a caller who is known; send an API key or a token", skill.ID)
 	}
-	return e.create(ctx, call, skill, m)
+	return e.create(ctx, call, skill, m, watch)
 }
 
 // create stores a new task and runs it.
-func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Skill, m *a2apb.Message) (accepted, error) {
+func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Skill, m *a2apb.Message, watch func(string) error) (accepted, error) {
 	now := e.Clock.Now()
 	place := trace.Of(ctx)
 	id := newID()
@@ -148,6 +165,11 @@ func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Sk
 	messageID := m.GetMessageId()
 	if e.AllowRepeatedMessageIDs {
 		messageID = ""
+	}
+	if watch != nil {
+		if err := watch(id); err != nil {
+			return accepted{}, err
+		}
 	}
 	r, err := e.begin(ctx, rec, skill, messageID)
 	var known *taskstore.Existing

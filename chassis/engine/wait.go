@@ -127,7 +127,14 @@ func (e *Engine) tail(ctx context.Context, id string, after *cursor, stream grpc
 	if err := t.catchUp(ctx, after); err != nil || t.closed {
 		return err
 	}
+	return t.follow(ctx, reader)
+}
+
+// follow sends what a reader receives until the stream ends.
+func (t *tailer) follow(ctx context.Context, reader *eventlog.Reader) error {
+	e := t.e
 	for {
+		var err error
 		select {
 		case u := <-reader.C:
 			err = t.next(ctx, u)

@@ -72,6 +72,9 @@ func (h *Hub) Subscribe(taskID string) (*Reader, error) {
 	return r, nil
 }
 
+// TaskID is the task whose updates the reader receives.
+func (r *Reader) TaskID() string { return r.taskID }
+
 // Close ends the subscription.
 func (r *Reader) Close() {
 	h := r.hub

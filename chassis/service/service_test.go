@@ -157,9 +157,8 @@ func TestStreamBeginsWithTheTaskAndEndsWithItsEnd(t *testing.T) {
 			kinds += "S"
 		}
 	}
-	// The first event is the task as it was when the stream began; what it shows already is not repeated.
-	if !strings.HasPrefix(kinds, "T") || len(kinds) > 4 {
-		t.Fatalf("events %s", kinds)
+	if kinds != "TSAS" {
+		t.Fatalf("events %s, want the task, working, the artifact, the end", kinds)
 	}
 }
 
