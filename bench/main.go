@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sabha.dev/bench/server"
+	"sabha.dev/chassis/service"
 )
 
 func main() {
@@ -53,6 +54,9 @@ func serve(ctx context.Context, args []string) error {
 		return err
 	}
 	ready := func() { fmt.Println("ready") }
+	if args[0] == "ours" || args[0] == "platform" {
+		service.Tune() // as our programs do
+	}
 	switch args[0] {
 	case "ours":
 		return server.Ours(ctx, *dir, *address, *sync, ready)

@@ -15,7 +15,7 @@ import (
 // persona and other watchers. Nobody works on what is there.
 const TraceSubject = "kalki.trace."
 
-// copyOut publishes a copy of a delegation: who asked whom for what, with the
+// copyOut publishes a copy of a delegated task: who asked whom for what, with the
 // digest of the message instead of its content, since a copy is no place for it.
 func (e *Engine) copyOut(call identity.Call, traceID, messageID, skill, taskID, digest string) {
 	raw, err := proto.Marshal(&busv1.Frame{

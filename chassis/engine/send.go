@@ -124,11 +124,11 @@ func (e *Engine) accept(ctx context.Context, req *a2apb.SendMessageRequest, watc
 	if call.Principal.Anonymous() && call.Edge {
 		return accepted{}, fault.New(fault.Unauthenticated, "skill %s needs a caller who is known; send an API key or a token", skill.ID)
 	}
-	return e.create(ctx, call, skill, m, watch)
+	return e.create(ctx, call, skill, m, watch, req.GetConfiguration().GetReturnImmediately())
 }
 
 // create stores a new task and runs it.
-func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Skill, m *a2apb.Message, watch func(string) error) (accepted, error) {
+func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Skill, m *a2apb.Message, watch func(string) error, atOnce bool) (accepted, error) {
 	now := e.Clock.Now()
 	place := trace.Of(ctx)
 	id := newID()
@@ -171,7 +171,7 @@ func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Sk
 			return accepted{}, err
 		}
 	}
-	r, err := e.begin(ctx, rec, skill, messageID)
+	r, err := e.begin(ctx, rec, skill, messageID, watch == nil && !atOnce)
 	var known *taskstore.Existing
 	if errors.As(err, &known) {
 		return e.repeated(known, m.GetMessageId())
@@ -183,11 +183,11 @@ func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Sk
 	return accepted{taskID: id, run: r}, nil
 }
 
-// begin stores a task and runs it. A skill that only reads runs while its task is
-// on the way to the disk, and an instant one is stored with its end at once;
-// either way the task is stored when begin returns.
-func (e *Engine) begin(ctx context.Context, rec *taskstore.Record, skill *agent.Skill, messageID string) (*run, error) {
-	if !skill.ReadOnly || rec.Info.Admission == taskstore.Pending {
+// begin stores a task and runs it. Where the caller waits for the end, a skill that
+// only reads runs while its task is on the way to the disk, and an instant one is
+// stored with its end at once; either way the task is stored when begin returns.
+func (e *Engine) begin(ctx context.Context, rec *taskstore.Record, skill *agent.Skill, messageID string, waits bool) (*run, error) {
+	if !waits || !skill.ReadOnly || rec.Info.Admission == taskstore.Pending {
 		h, err := e.Store.Create(ctx, rec, messageID)
 		if err != nil {
 			return nil, err
@@ -235,7 +235,6 @@ func (e *Engine) answer(ctx context.Context, call identity.Call, skill *agent.Sk
 		RootTaskID: call.RootTaskID, ParentTaskID: call.TaskID, TraceID: place.TraceID, Caller: call.Actor, Principal: call.Principal.Key(),
 		Agent: e.Agent.Tenant, Skill: skill.ID, Protocol: Protocol, StartedAt: started, Outcome: "MESSAGE", RequestDigest: taskstore.Digest(m),
 	}
-	e.copyOut(call, place.TraceID, m.GetMessageId(), skill.ID, "", hop.RequestDigest)
 	reply, err := e.reply(ctx, call, skill, m, &hop)
 	hop.EndedAt = e.Clock.Now()
 	outcome := "ok"

@@ -76,7 +76,17 @@ func run[C any](ctx context.Context, args []string, out io.Writer, define func(C
 	return exitOK
 }
 
+// Tune sets the garbage collector of a process that serves: it keeps little and
+// makes much, so a heap three times what lives halves the collector's work for
+// some tens of MiB. GOGC in the environment has the last word.
+func Tune() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(300)
+	}
+}
+
 func serve(ctx context.Context, d Definition) error {
+	Tune()
 	env := Process()
 	r, err := Start(ctx, d, env)
 	if err != nil {

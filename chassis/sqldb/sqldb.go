@@ -69,7 +69,7 @@ func openSQLite(ctx context.Context, rawURL string) (*DB, error) {
 	}
 	for _, p := range []string{
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(" + sync + ")", "foreign_keys(1)",
-		"cache_size(-32000)", "temp_store(MEMORY)", "wal_autocheckpoint(16000)",
+		"cache_size(-16000)", "temp_store(MEMORY)", "wal_autocheckpoint(4000)",
 	} {
 		pragmas.Add("_pragma", p)
 	}

@@ -56,7 +56,7 @@ type committer struct {
 
 // flushAfter bounds how long a write that nobody waits for waits for company. It
 // is the machine's time, since it paces the disk and decides nothing.
-const flushAfter = 5 * time.Millisecond
+const flushAfter = 20 * time.Millisecond
 
 func (c *committer) enqueue(w *write) {
 	c.mu.Lock()

@@ -70,6 +70,7 @@ func run(ctx context.Context, args []string, out io.Writer, env func() service.E
 }
 
 func serve(ctx context.Context, c Config, env service.Env) error {
+	service.Tune()
 	r, err := Start(ctx, c, env)
 	if err != nil {
 		return err

@@ -134,6 +134,7 @@ func (c command) parse(verb string, args []string) (options, error) {
 }
 
 func (c command) serve(ctx context.Context, conf Config, _ options) error {
+	service.Tune()
 	env := c.env()
 	r, err := Start(ctx, conf, env)
 	if err != nil {

@@ -77,6 +77,7 @@ func (r *run) runUp(ctx context.Context, o platform.Options) error {
 			return usagef("--%s %q is not an address; write HOST:PORT or :PORT", flag, address)
 		}
 	}
+	service.Tune()
 	began := r.Clock.Now()
 	p, report, err := start(ctx, o)
 	if err != nil {
