@@ -3,6 +3,7 @@ package eventlog
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"github.com/nats-io/nats.go"
@@ -54,8 +55,21 @@ func NewHub(service string, nc *nats.Conn) *Hub {
 	return &Hub{service: service, nc: nc, topics: map[string]*topic{}}
 }
 
-// Subscribe registers a reader of a task.
+// announced bounds how long a reader waits for NATS to know of it.
+const announced = 200 * time.Millisecond
+
+// Subscribe registers a reader of a task. When it returns, NATS knows of the
+// subscription, so what others commit from now on arrives; while NATS is away it
+// does not wait.
 func (h *Hub) Subscribe(taskID string) (*Reader, error) {
+	r, err := h.register(taskID)
+	if err == nil && h.nc.IsConnected() {
+		_ = h.nc.FlushTimeout(announced) // a reader also compares with the store
+	}
+	return r, err
+}
+
+func (h *Hub) register(taskID string) (*Reader, error) {
 	r := &Reader{hub: h, taskID: taskID, C: make(chan Update, readerBuffer)}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -242,7 +242,7 @@ func TestBadRequests(t *testing.T) {
 		"ttl beyond":       {a2aagent.Remember, "", `[{"data": {"text": "x", "ttl_seconds": 1e18}}]`, "message.parts[0].data.ttl_seconds: must be a whole number from 1 to 315360000"},
 		"empty tag":        {a2aagent.Remember, "", `[{"text": "see"}, {"data": {"text": "x", "tags": ["a", ""]}}]`, "message.parts[1].data.tags[1]: must have 1 to 100 bytes"},
 		"too many tags":    {a2aagent.Remember, "", `[{"data": {"text": "x", "tags": [` + strings.TrimSuffix(strings.Repeat(`"t",`, 21), ",") + `]}}]`, "message.parts[0].data.tags: there are 21; at most 20 are kept"},
-		"unknown key":      {a2aagent.Remember, "", `[{"data": {"text": "x", "ttl": 1}}]`, `message.parts[0].data: unknown field "ttl"`},
+		"unknown key":      {a2aagent.Remember, "", `[{"data": {"text": "x", "ttl": 1}}]`, `message.parts[0].data: has the unknown field "ttl"`},
 		"limit of zero":    {a2aagent.Recall, "", `[{"data": {"query": "x", "limit": 0}}]`, "message.parts[0].data.limit: must be a whole number from 1 to 50"},
 		"limit too large":  {a2aagent.Recall, "", `[{"data": {"query": "x", "limit": 51}}]`, "message.parts[0].data.limit: must be a whole number from 1 to 50"},
 		"unknown kind too": {a2aagent.Recall, "", `[{"data": {"query": "x", "kind": "all"}}]`, `message.parts[0].data.kind: is "all"; it must be context or long_term`},
