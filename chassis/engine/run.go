@@ -55,8 +55,12 @@ var _ agent.Run = (*run)(nil)
 var errCanceled = errors.New("the task was canceled")
 
 // launch runs a task that this replica owns.
-func (e *Engine) launch(h *taskstore.Handle) *run {
+func (e *Engine) launch(h *taskstore.Handle) *run { return e.launchFor(h, 0) }
+
+// launchFor runs a task for callers who are on the line already.
+func (e *Engine) launchFor(h *taskstore.Handle, callers int32) *run {
 	r := &run{e: e, h: h, done: make(chan struct{}), canceling: make(chan struct{}), nudged: make(chan struct{}, 1)}
+	r.waited.Store(callers)
 	h.View(func(rec *taskstore.Record) {
 		r.id, r.skill, r.info, r.root = rec.Task.GetId(), e.skills[rec.Skill], rec.Info, rec.RootTask
 		r.attempt, r.deadline = rec.Attempts, rec.Deadline

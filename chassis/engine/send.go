@@ -27,6 +27,8 @@ type accepted struct {
 	taskID  string
 	// run is the execution on this replica, if it is here.
 	run *run
+	// onLine says that the run counts its caller already.
+	onLine bool
 }
 
 // SendMessage takes a message and, unless told to return at once, waits until its
@@ -171,7 +173,7 @@ func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Sk
 			return accepted{}, err
 		}
 	}
-	r, err := e.begin(ctx, rec, skill, messageID, watch == nil && !atOnce)
+	a, err := e.begin(ctx, rec, skill, messageID, watch == nil && !atOnce)
 	var known *taskstore.Existing
 	if errors.As(err, &known) {
 		return e.repeated(known, m.GetMessageId())
@@ -180,32 +182,36 @@ func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Sk
 		return accepted{}, err
 	}
 	e.copyOut(call, place.TraceID, m.GetMessageId(), skill.ID, id, digest)
-	return accepted{taskID: id, run: r}, nil
+	return a, nil
 }
 
 // begin stores a task and runs it. Where the caller waits for the end, a skill that
 // only reads runs while its task is on the way to the disk, and an instant one is
 // stored with its end at once; either way the task is stored when begin returns.
-func (e *Engine) begin(ctx context.Context, rec *taskstore.Record, skill *agent.Skill, messageID string, waits bool) (*run, error) {
+func (e *Engine) begin(ctx context.Context, rec *taskstore.Record, skill *agent.Skill, messageID string, waits bool) (accepted, error) {
 	if !waits || !skill.ReadOnly || rec.Info.Admission == taskstore.Pending {
 		h, err := e.Store.Create(ctx, rec, messageID)
 		if err != nil {
-			return nil, err
+			return accepted{}, err
 		}
-		return e.launch(h), nil
+		return accepted{taskID: rec.Task.GetId(), run: e.launch(h)}, nil
 	}
 	if messageID != "" && rec.Owner != "" {
 		known, err := e.Store.Known(ctx, rec.Owner, messageID, rec.Info.Digest)
 		if err != nil {
-			return nil, err
+			return accepted{}, err
 		}
 		if known != nil {
-			return nil, known
+			return accepted{}, known
 		}
 	}
 	h, stored := e.Store.Begin(rec, messageID)
-	r := e.launch(h)
-	return r, e.Store.Stored(stored)
+	r := e.launchFor(h, 1)
+	if err := e.Store.Stored(stored); err != nil {
+		r.cancel(errCanceled)
+		return accepted{}, err
+	}
+	return accepted{taskID: r.id, run: r, onLine: true}, nil
 }
 
 // repeated answers a message that was sent before: the same message gives the

@@ -33,7 +33,9 @@ func (e *Engine) await(ctx context.Context, a accepted, atOnce bool) (*taskstore
 		return e.Store.Get(ctx, a.taskID)
 	}
 	if a.run != nil {
-		a.run.waited.Add(1)
+		if !a.onLine {
+			a.run.waited.Add(1)
+		}
 		defer a.run.waited.Add(-1)
 		select {
 		case <-a.run.done:

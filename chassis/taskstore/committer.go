@@ -22,6 +22,18 @@ type refused struct{ error }
 
 func (r refused) Unwrap() error { return r.error }
 
+// unknownOutcome is the error of a commit that may have happened all the same: the
+// connection was lost on the way. Its writes are not repeated; who waits for them
+// is told, and their tasks are taken up again from what is stored.
+type unknownOutcome struct{ error }
+
+func (u *unknownOutcome) Unwrap() error { return u.error }
+
+func unknown(err error) bool {
+	var u *unknownOutcome
+	return errors.As(err, &u)
+}
+
 // batch is one transaction that many writes share.
 type batch struct {
 	tx      *sql.Tx
@@ -175,7 +187,7 @@ func (c *committer) commit(ctx context.Context, ws []*write) {
 		}
 	}
 	bundles, err := c.try(ctx, ws)
-	if err != nil && len(ws) > 1 {
+	if err != nil && len(ws) > 1 && !unknown(err) {
 		// One write broke the transaction. Each alone finds out which.
 		for _, w := range ws {
 			c.commitAlone(ctx, w)
@@ -191,6 +203,9 @@ func (c *committer) commitAlone(ctx context.Context, w *write) {
 }
 
 func (c *committer) finish(ws []*write, bundles []*eventv1.Bundle, err error) {
+	if unknown(err) {
+		c.store.outbox.uncertain(c.seq)
+	}
 	if err == nil && len(bundles) > 0 {
 		c.store.outbox.committed(eventlog.Entry{
 			Position: eventlog.Position{Replica: c.store.replica, Seq: c.seq}, Commit: &eventv1.Commit{Bundles: bundles},
@@ -240,7 +255,7 @@ func (c *committer) try(ctx context.Context, ws []*write) ([]*eventv1.Bundle, er
 		}
 	}
 	if err := tx.Commit(); err != nil {
-		return nil, err
+		return nil, &unknownOutcome{err}
 	}
 	return b.bundles, nil
 }

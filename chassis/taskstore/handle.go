@@ -96,6 +96,8 @@ func (h *Handle) Commit(ctx context.Context, mutate Mutation) error {
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-h.store.committer.ended:
+		return h.store.committer.await(result)
 	}
 }
 
@@ -284,10 +286,18 @@ func (h *Handle) done(w *pendingWrite, err error) {
 	}
 }
 
-// Refresh reads the stored record when no change is on its way, so that what
+// Refresh commits what is on its way and reads the stored record, so that what
 // others wrote (a cancel request, a follow-up) is seen. It returns ErrFenced or
 // ErrEnded when the task is no longer this replica's to run.
 func (h *Handle) Refresh(ctx context.Context) error {
+	h.mu.Lock()
+	pending := h.open != nil
+	h.mu.Unlock()
+	if pending { // its commit meets what others wrote
+		if err := h.Commit(ctx, func(*Record) (Change, error) { return Change{}, nil }); err != nil {
+			return err
+		}
+	}
 	h.mu.Lock()
 	id, epoch, rev, lost := h.rec.Task.GetId(), h.rec.RunEpoch, h.rec.Rev, h.lost
 	h.mu.Unlock()
@@ -306,8 +316,14 @@ func (h *Handle) Refresh(ctx context.Context) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.open == nil && h.rec.Rev == rev && fresh.Rev > rev {
+	switch {
+	case h.open == nil && h.rec.Rev == rev && fresh.Rev > rev:
 		h.rec = fresh
+	case fresh.CancelRequested && !h.rec.CancelRequested:
+		// A change is on its way again. It will meet the rest; this may not wait.
+		next := *h.rec
+		next.CancelRequested = true
+		h.rec = &next
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (s *Store) hop(ctx context.Context, tx *sql.Tx, r *Record) error {
 			reason += p.GetText()
 		}
 	}
-	reason = strings.ReplaceAll(reason, "\x00", "\uFFFD") // PostgreSQL takes no NUL in text
+	reason = withoutNUL(reason)
 	return s.insertHop(ctx, tx, Hop{
 		TaskID: r.Task.GetId(), RootTaskID: r.RootTask, ParentTaskID: r.Info.ParentTask, TraceID: r.Info.TraceID,
 		Caller: r.Info.Caller, Principal: r.Info.Principal.Key(), Agent: r.Agent, AgentVersion: s.version, Skill: r.Skill,
@@ -115,6 +115,7 @@ type burst struct {
 // is not waited for.
 func (s *Store) Record(h Hop) {
 	h.AgentVersion = s.version
+	h.Reason = withoutNUL(h.Reason)
 	s.burst.mu.Lock()
 	s.burst.hops = append(s.burst.hops, h)
 	first := len(s.burst.hops) == 1
@@ -153,12 +154,32 @@ func (s *Store) recordBurst() *write {
 			return nil
 		},
 		done: func(err error) {
-			if err != nil {
-				s.log.Error("audit rows of direct answers were not written", "rows", len(hops), "error", err)
+			switch {
+			case err == nil:
+			case len(hops) == 1:
+				s.log.Error("the audit row of a direct answer was not written", "agent", hops[0].Agent, "skill", hops[0].Skill, "trace_id", hops[0].TraceID, "error", err)
+			default: // each alone: a row that cannot be written costs only itself
+				for _, h := range hops {
+					s.committer.enqueue(s.recordAlone(h))
+				}
 			}
 		},
 	}
 }
+
+func (s *Store) recordAlone(h Hop) *write {
+	return &write{
+		do: func(ctx context.Context, b *batch) error { return s.insertHop(ctx, b.tx, h) },
+		done: func(err error) {
+			if err != nil {
+				s.log.Error("the audit row of a direct answer was not written", "agent", h.Agent, "skill", h.Skill, "trace_id", h.TraceID, "error", err)
+			}
+		},
+	}
+}
+
+// withoutNUL replaces what PostgreSQL takes in no text.
+func withoutNUL(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") }
 
 // Hops lists the audit rows of one request, oldest first. traceID selects a whole
 // trace; otherwise rootTask selects the request that a client started. Tasks that

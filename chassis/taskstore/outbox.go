@@ -151,6 +151,17 @@ func (s *Store) Relayed(ctx context.Context, done []eventlog.Position) error {
 	})
 }
 
+// uncertain is told of a commit whose end is not known: the table says.
+func (o *outbox) uncertain(seq int64) {
+	o.mu.Lock()
+	o.last, o.fresh, o.behind = seq, nil, true
+	o.mu.Unlock()
+	select {
+	case o.ready <- struct{}{}:
+	default:
+	}
+}
+
 // lookForOrphans makes the relay look for rows of dead replicas before it goes on
 // with its own: a task of theirs has just been taken over.
 func (o *outbox) lookForOrphans() {
