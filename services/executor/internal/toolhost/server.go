@@ -26,6 +26,7 @@ type server struct {
 	session *mcp.ClientSession
 	exited  chan struct{} // closed when the process and its group are gone
 	lost    chan struct{} // closed when the session is over
+	broken  atomic.Bool   // a call found the session over; lost may close a little later
 	tools   atomic.Pointer[map[string]*checked]
 }
 
@@ -91,6 +92,9 @@ func closeAll(files ...*os.File) {
 func (s *server) kill() { _ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) }
 
 func (s *server) ended() bool {
+	if s.broken.Load() {
+		return true
+	}
 	select {
 	case <-s.exited:
 		return true

@@ -198,7 +198,11 @@ func (h *Host) Call(ctx context.Context, name string, arguments json.RawMessage)
 		if cause := context.Cause(bounded); cause != nil {
 			return Result{}, cause
 		}
-		return Result{}, callError(name, err)
+		err = callError(name, err)
+		if _, ok := errors.AsType[*Unavailable](err); ok {
+			s.broken.Store(true) // whoever calls next gets a new server
+		}
+		return Result{}, err
 	}
 	result, err := resultOf(answer)
 	if err != nil {
