@@ -42,6 +42,30 @@ func New(tb testing.TB) *Server {
 	return s
 }
 
+// Configured starts a server by a configuration file, such as one that is shipped,
+// on a free loopback port and with its store in a folder of the test. What the file
+// says of ports, cluster and monitoring is left out. It ends with the test.
+func Configured(tb testing.TB, file string) *Server {
+	tb.Helper()
+	ports, err := freeport.Find(1)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	o, err := server.ProcessConfigFile(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	own := options(tb, "nats", ports[0])
+	o.ServerName, o.Host, o.Port, o.StoreDir, o.NoLog, o.NoSigs = own.ServerName, own.Host, own.Port, own.StoreDir, true, true
+	o.HTTPHost, o.HTTPPort, o.Cluster, o.Routes = "", 0, server.ClusterOpts{}, nil
+	s := &Server{options: *o}
+	tb.Cleanup(s.Stop)
+	if err := s.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
 func options(tb testing.TB, name string, port int) server.Options {
 	return server.Options{
 		ServerName: name,
