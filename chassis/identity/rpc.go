@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 
 	"sabha.dev/chassis/fault"
 )
@@ -63,7 +64,9 @@ type Rule struct {
 // not name is refused.
 type Policy map[string]Rule
 
-// Guard authenticates calls between services and enforces the policy.
+// Guard authenticates calls between services and enforces the policy. On a
+// connection with a certificate, a token is good only from the service that the
+// certificate names: one that was read elsewhere is worth nothing.
 type Guard struct {
 	Verifier *Verifier
 	Policy   Policy
@@ -88,10 +91,30 @@ func (g *Guard) admit(ctx context.Context, method string) (context.Context, erro
 		g.Log.Warn("service token refused", "method", method, "error", err)
 		return nil, fault.New(fault.Unauthenticated, "the service token does not verify")
 	}
+	if name, certified := certifiedName(ctx); certified && name != call.Actor {
+		g.Log.Warn("a token came with the certificate of another", "method", method, "actor", call.Actor, "certificate", name)
+		return nil, fault.New(fault.PermissionDenied, "the token is that of %s, the certificate that of %s; a service calls with both of its own", call.Actor, name)
+	}
 	if len(rule.Actors) > 0 && !slices.Contains(rule.Actors, call.Actor) {
 		return nil, fault.New(fault.PermissionDenied, "service %s may not call this method", call.Actor)
 	}
 	return WithCall(ctx, call), nil
+}
+
+// certified is the transport of a caller that has shown a certificate.
+type certified interface{ CertifiedName() string }
+
+// certifiedName is whom the certificate of the call's connection names, if one was shown.
+func certifiedName(ctx context.Context) (string, bool) {
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return "", false
+	}
+	c, ok := p.AuthInfo.(certified)
+	if !ok {
+		return "", false
+	}
+	return c.CertifiedName(), true
 }
 
 // Unary is the interceptor for unary calls.

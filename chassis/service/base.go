@@ -40,6 +40,9 @@ func (b *Base) Peer(service string) (*grpc.ClientConn, error) {
 	if err != nil {
 		return nil, err
 	}
+	if b.TLS != nil {
+		opts = append(opts, grpc.WithTransportCredentials(b.TLS.Transport(service)))
+	}
 	opts = append(opts, b.Signer.Dial(service)...)
 	opts = append(opts, trace.Dial()...)
 	// A peer that comes back is found within seconds, not within gRPC's two minutes.

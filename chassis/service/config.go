@@ -22,6 +22,9 @@ type Config struct {
 	NATS string `yaml:"nats"`
 	// Keys is the folder with <service>.key of this service and <service>.pub of all.
 	Keys string `yaml:"keys"`
+	// TLS is the folder with ca.crt, tls.crt and tls.key of this service, for mutual TLS
+	// with the other services and NATS; empty for none.
+	TLS string `yaml:"tls"`
 	// Peers are the gRPC addresses of other services by name.
 	Peers map[string]string `yaml:"peers"`
 }

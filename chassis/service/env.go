@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
 
+	"sabha.dev/chassis/certs"
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/identity"
 )
@@ -28,7 +29,9 @@ type Env struct {
 	NATS     *nats.Conn
 	Key      ed25519.PrivateKey
 	Keys     identity.Keyring
-	Network  Network
+	// TLS secures connections with other services; nil for none.
+	TLS     *certs.Folder
+	Network Network
 	// Exclusive says that no other process uses the services' databases.
 	Exclusive bool
 	// Release is the version of the build.
@@ -141,10 +144,20 @@ func (e *Env) registerer() prometheus.Registerer {
 // connect fills in what a process of its own reads from its configuration.
 func (e *Env) connect(name string, c Config) (func(), error) {
 	closers := func() {}
-	if e.NATS == nil && c.NATS != "" {
-		nc, err := nats.Connect(c.NATS, nats.Name(name), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true))
+	if e.TLS == nil && c.TLS != "" {
+		folder, err := certs.Open(c.TLS, e.Clock, e.Log)
 		if err != nil {
-			return closers, fmt.Errorf("%s cannot use NATS at %s: %w", name, c.NATS, err)
+			return closers, fmt.Errorf("tls: %w", err)
+		}
+		if folder.Name() != name {
+			return closers, fmt.Errorf("tls: the certificate in %s is that of %s, not of %s; name the folder of %s", c.TLS, folder.Name(), name, name)
+		}
+		e.TLS = folder
+	}
+	if e.NATS == nil && c.NATS != "" {
+		nc, err := connectNATS(name, c.NATS, e.TLS)
+		if err != nil {
+			return closers, err
 		}
 		e.NATS = nc
 		closers = nc.Close

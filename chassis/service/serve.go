@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
@@ -188,11 +189,17 @@ func personaPolicy() identity.Policy {
 // streamWorkers serve calls; when all are busy, calls get goroutines of their own.
 const streamWorkers = 32
 
-// NewGRPC makes the gRPC server of a service: calls are traced, guarded by the
-// policy, and their errors mapped in one place.
+// NewGRPC makes the gRPC server of a service: calls come over mutual TLS if the
+// service has a certificate, are traced, guarded by the policy, and their errors
+// mapped in one place.
 func NewGRPC(b *Base, policy identity.Policy) *grpc.Server {
 	guard := &identity.Guard{Verifier: b.Verifier, Policy: policy, Log: b.Log}
+	transport := insecure.NewCredentials()
+	if b.TLS != nil {
+		transport = b.TLS.Transport("")
+	}
 	return grpc.NewServer(
+		grpc.Creds(transport),
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
 		// Workers keep their grown stacks; a goroutine for each call grows its own.
 		grpc.NumStreamWorkers(streamWorkers),

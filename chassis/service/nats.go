@@ -1,0 +1,51 @@
+package service
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+
+	"sabha.dev/chassis/certs"
+)
+
+// natsName is what the certificate of a NATS server must name.
+const natsName = "nats"
+
+// connectNATS connects to servers (URLs separated by commas). With a folder of
+// certificates the connection is mutual TLS under the platform's authority. The
+// query credentials=FILE of a URL names a file of credentials instead (NATS JWT
+// and key), for servers of somebody else; tls:// then goes by the system's authorities.
+func connectNATS(name, servers string, folder *certs.Folder) (*nats.Conn, error) {
+	opts := []nats.Option{nats.Name(name), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true)}
+	var addresses []string
+	credentials := ""
+	for s := range strings.SplitSeq(servers, ",") {
+		address, query, _ := strings.Cut(strings.TrimSpace(s), "?")
+		q, err := url.ParseQuery(query)
+		if err != nil {
+			return nil, errors.New("nats: what follows the question mark cannot be read; want credentials=FILE")
+		}
+		for key := range q {
+			if key != "credentials" {
+				return nil, fmt.Errorf("nats: %q is not known in a URL; want credentials=FILE", key)
+			}
+			credentials = q.Get(key)
+		}
+		addresses = append(addresses, address)
+	}
+	switch {
+	case credentials != "":
+		opts = append(opts, nats.UserCredentials(credentials))
+	case folder != nil:
+		opts = append(opts, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS13, ServerName: natsName}), nats.ClientTLSConfig(folder.Certificate, folder.Authorities))
+	}
+	nc, err := nats.Connect(strings.Join(addresses, ","), opts...)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot use NATS: %w", name, err)
+	}
+	return nc, nil
+}
