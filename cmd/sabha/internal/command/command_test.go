@@ -409,19 +409,6 @@ func TestPlaybookCheckAndGraph(t *testing.T) {
 	}
 }
 
-func TestKeysMakesAPairForEveryService(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "keys")
-	u := newUser("")
-	if code := u.run(t.Context(), "keys", dir); code != 0 || !strings.HasPrefix(u.out.String(), dir+" holds the keys of ") {
-		t.Fatalf("exit code %d: %q", code, u.out.String())
-	}
-	for _, name := range []string{"planner.key", "planner.pub", "gateway.key", "gateway.pub"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 func TestIngestReportsWhatBecameOfEachFile(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"docs/guide.md": "# Guide\n\nA lease lasts 30 seconds.", "docs/logo.png": "\x89PNG"} {
