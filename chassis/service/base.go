@@ -19,7 +19,7 @@ type Base struct {
 	Env
 	Name   string
 	Config Config
-	// DB is the service's database, migrated. nil when it has none.
+	// DB is the service's database, up to date. nil when it has none.
 	DB       *sqldb.DB
 	Signer   *identity.Signer
 	Verifier *identity.Verifier
@@ -72,9 +72,9 @@ func newBase(name string, c Config, e Env) (*Base, error) {
 	}, nil
 }
 
-// OpenBase opens what a service stands on: it connects the environment, brings
-// the database up to date and makes the service's identity. The function it
-// returns releases all of it.
+// OpenBase opens what a service stands on: it connects the environment, opens the
+// database and makes the service's identity. The function it returns releases all
+// of it.
 func OpenBase(ctx context.Context, d Definition, env Env) (*Base, func(), error) {
 	env.Log = env.Log.With("service", d.Name)
 	disconnect, err := env.connect(d.Name, d.Config)
@@ -83,7 +83,7 @@ func OpenBase(ctx context.Context, d Definition, env Env) (*Base, func(), error)
 	}
 	b, err := newBase(d.Name, d.Config, env)
 	if err == nil && d.Config.Database != "" {
-		b.DB, err = openDB(ctx, d)
+		b.DB, err = OpenDatabase(ctx, d.Config.Database, d.schema(), env.CheckSchema)
 	}
 	if err != nil {
 		disconnect()

@@ -34,6 +34,9 @@ type Env struct {
 	Network Network
 	// Exclusive says that no other process uses the services' databases.
 	Exclusive bool
+	// CheckSchema says that databases are migrated apart, by a command: a start only
+	// checks that they are up to date. Otherwise a start migrates.
+	CheckSchema bool
 	// Release is the version of the build.
 	Release string
 }

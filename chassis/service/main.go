@@ -28,8 +28,8 @@ const (
 // stopWithin bounds a graceful stop.
 const stopWithin = 15 * time.Second
 
-// Main is the command of a service: serve, migrate or check-config, each with
-// -config FILE. It returns the exit code: 0, 1 for a failure, 2 for wrong usage.
+// Main is the command of a service: serve, migrate, restored or check-config, each
+// with -config FILE. It returns the exit code: 0, 1 for a failure, 2 for wrong usage.
 func Main[C any](args []string, define func(C) Definition) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -38,7 +38,7 @@ func Main[C any](args []string, define func(C) Definition) int {
 
 func run[C any](ctx context.Context, args []string, out io.Writer, define func(C) Definition) int {
 	if len(args) < 2 {
-		_, _ = fmt.Fprintln(out, "usage: serve|migrate|check-config -config FILE")
+		_, _ = fmt.Fprintln(out, "usage: serve|migrate|restored|check-config -config FILE")
 		return exitUsage
 	}
 	flags := flag.NewFlagSet(args[1], flag.ContinueOnError)
@@ -63,10 +63,14 @@ func run[C any](ctx context.Context, args []string, out io.Writer, define func(C
 		_, _ = fmt.Fprintln(out, "configuration is good")
 	case "migrate":
 		err = Migrate(ctx, d)
+	case "restored":
+		if err = Restored(ctx, d); err == nil {
+			_, _ = fmt.Fprintln(out, "the restore is recorded: readers begin with a snapshot")
+		}
 	case "serve":
 		err = serve(ctx, d)
 	default:
-		_, _ = fmt.Fprintf(out, "unknown command %q; want serve, migrate or check-config\n", args[1])
+		_, _ = fmt.Fprintf(out, "unknown command %q; want serve, migrate, restored or check-config\n", args[1])
 		return exitUsage
 	}
 	if err != nil {
@@ -110,7 +114,7 @@ func Process() Env {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return Env{
-		Clock: clock.System{}, Log: slog.New(slog.NewJSONHandler(os.Stderr, nil)), Registry: registry, Network: TCP{}, Release: Release(),
+		Clock: clock.System{}, Log: slog.New(slog.NewJSONHandler(os.Stderr, nil)), Registry: registry, Network: TCP{}, CheckSchema: true, Release: Release(),
 	}
 }
 

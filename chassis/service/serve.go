@@ -26,7 +26,6 @@ import (
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/metrics"
-	"sabha.dev/chassis/sqldb"
 	"sabha.dev/chassis/taskstore"
 	"sabha.dev/chassis/trace"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
@@ -72,31 +71,6 @@ type Running struct {
 	http      *http.Server
 	failed    chan error
 	closeBase func()
-}
-
-// Migrate opens the database of a service and brings it up to date.
-func Migrate(ctx context.Context, d Definition) error {
-	db, err := openDB(ctx, d)
-	if err != nil {
-		return err
-	}
-	return db.Close()
-}
-
-func openDB(ctx context.Context, d Definition) (*sqldb.DB, error) {
-	db, err := sqldb.Open(ctx, d.Config.Database)
-	if err != nil {
-		return nil, err
-	}
-	err = taskstore.Migrate(ctx, db)
-	if err == nil && d.Migrations != nil {
-		err = sqldb.Migrate(ctx, db, d.Name, d.Migrations)
-	}
-	if err != nil {
-		_ = db.Close()
-		return nil, err
-	}
-	return db, nil
 }
 
 // Start starts a service and returns when it serves.

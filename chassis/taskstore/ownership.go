@@ -46,6 +46,23 @@ func (s *Store) register(ctx context.Context, exclusive bool) error {
 	return tx.Commit()
 }
 
+// Restored raises the restore epoch of a database that was restored from a backup
+// and forgets the replicas of before, so that their tasks are free at once. Their
+// outbox stays: the next replica relays it. No replica may run meanwhile.
+func Restored(ctx context.Context, db *sqldb.DB) error {
+	tx, err := db.Write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	for _, q := range []string{`UPDATE store_facts SET value = value + 1 WHERE name = 'epoch'`, `DELETE FROM replicas`} {
+		if _, err := tx.ExecContext(ctx, q); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
 // Renew extends the replica's lease. It returns ErrFenced when another replica
 // has already taken its tasks over; the replica must then stop and register anew.
 func (s *Store) Renew(ctx context.Context) error {

@@ -84,13 +84,19 @@ type statements struct {
 	insertTask, insertMessage, update, outbox, hop, hops, get *sql.Stmt
 }
 
+// Component is the store's tables.
+func Component() sqldb.Component {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err) // the folder is embedded
+	}
+	return sqldb.Component{Name: "tasks", Files: files}
+}
+
 // Migrate brings the store's tables up to date.
 func Migrate(ctx context.Context, db *sqldb.DB) error {
-	fsys, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	return sqldb.Migrate(ctx, db, "tasks", fsys)
+	c := Component()
+	return sqldb.Migrate(ctx, db, c.Name, c.Files)
 }
 
 // Open starts a store over a migrated database: it registers the replica and

@@ -151,7 +151,7 @@ func (c command) serve(ctx context.Context, conf Config, _ options) error {
 }
 
 func (c command) migrate(ctx context.Context, conf Config, _ options) error {
-	db, err := openDB(ctx, conf)
+	db, err := openDB(ctx, conf, false)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (c command) checked(context.Context, Config, options) error {
 
 // withKeys opens the keys of a configuration for as long as use takes.
 func (c command) withKeys(ctx context.Context, conf Config, use func(*callers.Store) error) error {
-	db, err := openDB(ctx, conf)
+	db, err := openDB(ctx, conf, true)
 	if err != nil {
 		return err
 	}

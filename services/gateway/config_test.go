@@ -65,6 +65,12 @@ func TestKeysAreManagedFromTheCommandLine(t *testing.T) {
 		}
 		return out, errs
 	}
+	if _, errs := keys(1, "list", "-config", file); !strings.HasSuffix(errs, "run gateway migrate -config FILE first\n") {
+		t.Errorf("before its database is there, list says %q", errs)
+	}
+	if code, _, errs := gateway.RunForTest(t.Context(), []string{"gateway", "migrate", "-config", file}); code != 0 {
+		t.Fatalf("migrate: exit %d: %s", code, errs)
+	}
 	secret, said := keys(0, "create", "-config", file, "-subject", "asha", "-organisation", "acme", "-scopes", "operator, auditor")
 	if !strings.HasPrefix(secret, "sk-") || strings.Count(secret, "\n") != 1 || !strings.Contains(said, "acme/asha; it is shown only now") {
 		t.Errorf("create prints %q and %q", secret, said)

@@ -70,7 +70,7 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	if err := c.wrong(); err != nil {
 		return nil, err
 	}
-	db, err := openDB(ctx, c)
+	db, err := openDB(ctx, c, env.CheckSchema)
 	if err != nil {
 		return nil, err
 	}
@@ -117,16 +117,9 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	return r, nil
 }
 
-func openDB(ctx context.Context, c Config) (*sqldb.DB, error) {
-	db, err := sqldb.Open(ctx, c.Database)
-	if err != nil {
-		return nil, err
-	}
-	if err := sqldb.Migrate(ctx, db, name, migrations.Files); err != nil {
-		_ = db.Close()
-		return nil, err
-	}
-	return db, nil
+func openDB(ctx context.Context, c Config, checkOnly bool) (*sqldb.DB, error) {
+	schema := sqldb.Schema{Service: name, Components: []sqldb.Component{{Name: name, Files: migrations.Files}}}
+	return service.OpenDatabase(ctx, c.Database, schema, checkOnly)
 }
 
 func (r *Running) listen(field, address string) (net.Listener, error) {
