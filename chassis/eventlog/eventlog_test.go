@@ -246,3 +246,41 @@ func TestTheRelayOutlivesAnOutage(t *testing.T) {
 		}
 	}
 }
+
+// A log on a cluster is held by three servers, so that it goes on without one.
+func TestInAClusterTheLogOutlivesTheServerThatLeadsIt(t *testing.T) {
+	cluster := natstest.NewCluster(t)
+	nc := cluster.Connect(t)
+	log := open(t, nc)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), eventlog.Stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := stream.CachedInfo()
+	if info.Config.Replicas != 3 || len(info.Cluster.Replicas) != 2 {
+		t.Fatalf("%d replicas, %v", info.Config.Replicas, info.Cluster)
+	}
+	b := newBox()
+	relaying(t, log, b)
+	const before, after = 50, 50
+	for v := range before {
+		b.put(commit(t, "t", 1, int64(v+1)))
+	}
+	for _, s := range cluster.Servers {
+		if s.Name() == info.Cluster.Leader {
+			s.Stop()
+		}
+	}
+	for v := range after {
+		b.put(commit(t, "t", 1, int64(before+v+1)))
+	}
+	soon(t, "the outbox is empty", func() bool { return b.len() == 0 })
+	soon(t, "the log has all events", func() bool {
+		updates, err := log.Replay(t.Context(), service, "t", 1, 0)
+		return err == nil && len(updates) == before+after
+	})
+}

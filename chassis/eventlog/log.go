@@ -26,8 +26,6 @@ type Retention struct {
 	MaxAge time.Duration
 	// MaxBytes of the stream; 0 means 512 MiB.
 	MaxBytes int64
-	// Replicas of the stream in a NATS cluster; 0 means 1.
-	Replicas int
 }
 
 // Log is the event log.
@@ -50,7 +48,7 @@ func Open(ctx context.Context, nc *nats.Conn, r Retention) (*Log, error) {
 	}
 	err = Ensure(ctx, js, jetstream.StreamConfig{
 		Name: Stream, Subjects: []string{"sabha.events.>"}, Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy,
-		Discard: jetstream.DiscardOld, MaxAge: r.MaxAge, MaxBytes: r.MaxBytes, Replicas: max(r.Replicas, 1), AllowDirect: true,
+		Discard: jetstream.DiscardOld, MaxAge: r.MaxAge, MaxBytes: r.MaxBytes, AllowDirect: true,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("event log: %w", err)
@@ -58,9 +56,34 @@ func Open(ctx context.Context, nc *nats.Conn, r Retention) (*Log, error) {
 	return &Log{nc: nc, js: js}, nil
 }
 
+// replicas of a stream in a NATS cluster, so that it stays when a server is lost.
+const replicas = 3
+
 // Ensure makes a stream, or brings one of another configuration up to date. One
-// that is as it should be is left alone.
+// that is as it should be is left alone. In a cluster it is held by three servers,
+// or by as many as there are.
 func Ensure(ctx context.Context, js jetstream.JetStream, c jetstream.StreamConfig) error {
+	c.Replicas = 1
+	if js.Conn().ConnectedClusterName() != "" {
+		c.Replicas = replicas
+	}
+	err := put(ctx, js, c)
+	for c.Replicas > 1 && fewServers(err) {
+		c.Replicas--
+		err = put(ctx, js, c)
+	}
+	return err
+}
+
+// fewServers tells that a stream cannot be held by as many servers as it should:
+// "no suitable peers for placement" of the NATS server.
+func fewServers(err error) bool {
+	const noPeers = 10005
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.ErrorCode == noPeers
+}
+
+func put(ctx context.Context, js jetstream.JetStream, c jetstream.StreamConfig) error {
 	_, err := js.CreateStream(ctx, c)
 	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 		_, err = js.UpdateStream(ctx, c)
@@ -70,8 +93,15 @@ func Ensure(ctx context.Context, js jetstream.JetStream, c jetstream.StreamConfi
 
 func subject(service, taskID string) string { return "sabha.events." + service + "." + taskID }
 
-// publish sends a bundle and returns the future of its acknowledgement.
+var errAway = errors.New("NATS is not connected")
+
+// publish sends a bundle and returns the future of its acknowledgement. While NATS
+// is away it gives an error at once: what the connection would buffer would be
+// published again from the outbox.
 func (l *Log) publish(b *eventv1.Bundle) (jetstream.PubAckFuture, error) {
+	if !l.nc.IsConnected() {
+		return nil, errAway
+	}
 	raw, err := proto.Marshal(b)
 	if err != nil {
 		return nil, err

@@ -158,7 +158,7 @@ func (e *Env) connect(name string, c Config) (func(), error) {
 		e.TLS = folder
 	}
 	if e.NATS == nil && c.NATS != "" {
-		nc, err := connectNATS(name, c.NATS, e.TLS)
+		nc, err := connectNATS(name, c.NATS, e.TLS, e.Log)
 		if err != nil {
 			return closers, err
 		}

@@ -4,8 +4,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -19,8 +21,8 @@ const natsName = "nats"
 // certificates the connection is mutual TLS under the platform's authority. The
 // query credentials=FILE of a URL names a file of credentials instead (NATS JWT
 // and key), for servers of somebody else; tls:// then goes by the system's authorities.
-func connectNATS(name, servers string, folder *certs.Folder) (*nats.Conn, error) {
-	opts := []nats.Option{nats.Name(name), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true)}
+func connectNATS(name, servers string, folder *certs.Folder, log *slog.Logger) (*nats.Conn, error) {
+	opts := natsOptions(name, log)
 	var addresses []string
 	credentials := ""
 	for s := range strings.SplitSeq(servers, ",") {
@@ -48,4 +50,19 @@ func connectNATS(name, servers string, folder *certs.Folder) (*nats.Conn, error)
 		return nil, fmt.Errorf("%s cannot use NATS: %w", name, err)
 	}
 	return nc, nil
+}
+
+// natsOptions never give a connection up. A server that does not answer is left
+// after three pings, within half a minute, and the next one is tried.
+func natsOptions(name string, log *slog.Logger) []nats.Option {
+	return []nats.Option{
+		nats.Name(name), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond),
+		nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				log.Warn("the connection to NATS is lost; events wait until it is back", "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(nc *nats.Conn) { log.Info("connected to NATS again", "server", nc.ConnectedUrlRedacted()) }),
+	}
 }

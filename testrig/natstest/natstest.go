@@ -83,6 +83,9 @@ func (s *Server) URL() string {
 	return fmt.Sprintf("nats://%s:%d", s.options.Host, s.options.Port)
 }
 
+// Name is how the server calls itself in the cluster.
+func (s *Server) Name() string { return s.options.ServerName }
+
 // Start starts a stopped server on its port with what its store holds, and
 // returns when it accepts connections.
 func (s *Server) Start() error {
