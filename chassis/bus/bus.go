@@ -126,7 +126,7 @@ func (b *Bus) take(msg jetstream.Msg) {
 		b.refuse(msg, f, contentType, fault.New(fault.InvalidArgument, "%s", err))
 		return
 	}
-	call, err := b.Verifier.Verify(msg.Headers().Get(TokenHeader))
+	call, err := b.Verifier.VerifyAt(msg.Headers().Get(TokenHeader), b.published(msg))
 	if err != nil {
 		b.Log.Warn("a frame was refused", "parent", f.GetParentAgent(), "error", err)
 		b.refuse(msg, f, contentType, fault.New(fault.Unauthenticated, "header %s: the token does not verify; sign one for %s with a key that is on the keyring", TokenHeader, b.Persona))
@@ -150,6 +150,16 @@ func (b *Bus) take(msg jetstream.Msg) {
 	default:
 		_ = msg.Ack()
 	}
+}
+
+// published is when the stream took a frame. A token must have been good then: a
+// frame may wait for its persona longer than tokens last.
+func (b *Bus) published(msg jetstream.Msg) time.Time {
+	md, err := msg.Metadata()
+	if err != nil {
+		return b.Clock.Now()
+	}
+	return md.Timestamp
 }
 
 // maxDeliveries bounds how often a frame is tried whose subtask nobody could start

@@ -167,3 +167,19 @@ func FuzzVerify(f *testing.F) {
 		}
 	})
 }
+
+func TestATokenIsGoodForTheTimeAtWhichItWasUsed(t *testing.T) {
+	r := newRing(t, "planner", "research")
+	tok := token(t, r.signer(t, "planner"), "research", identity.Call{TaskID: "t1"})
+	r.clock.Advance(time.Hour)
+	v := r.verifier("research")
+	for after, good := range map[time.Duration]bool{-time.Hour: false, 0: true, 5 * time.Minute: true, 6 * time.Minute: false} {
+		call, err := v.VerifyAt(tok, start.Add(after))
+		if good != (err == nil) || good && call.TaskID != "t1" || !good && !errors.Is(err, identity.ErrToken) {
+			t.Errorf("used %v after it was signed: %+v, %v", after, call, err)
+		}
+	}
+	if _, err := v.Verify(tok); !errors.Is(err, identity.ErrToken) {
+		t.Errorf("an hour later: %v", err)
+	}
+}

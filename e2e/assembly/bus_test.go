@@ -16,6 +16,7 @@ import (
 	"sabha.dev/chassis/bus"
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/identity"
+	"sabha.dev/cmd/sabha/platform"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	busv1 "sabha.dev/gen/sabha/bus/v1"
 )
@@ -69,13 +70,15 @@ func (r *rig) parent(subject string) *parent {
 	return &parent{t: r.t, nc: nc, token: token, replies: replies}
 }
 
-func (r *rig) signer(service string) *identity.Signer {
+func (r *rig) signer(service string) *identity.Signer { return r.signerAt(service, clock.System{}) }
+
+func (r *rig) signerAt(service string, c clock.Clock) *identity.Signer {
 	r.t.Helper()
 	key, err := identity.LoadKey(filepath.Join(r.data, "keys", service+".key"))
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	signer, err := identity.NewSigner(service, key, clock.System{})
+	signer, err := identity.NewSigner(service, key, c)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -288,5 +291,36 @@ func TestAttackOverTheBusIsRefused(t *testing.T) {
 		if got.GetMessageType() != bus.Failure || got.GetPayload().GetError().GetReason() != reason || got.GetPayload().GetError().GetMessage() == "" {
 			t.Errorf("%s: %v", skill, got)
 		}
+	}
+}
+
+// shifted is a clock that is off by some time.
+type shifted struct {
+	clock.System
+	by time.Duration
+}
+
+func (c shifted) Now() time.Time { return c.System.Now().Add(c.by) }
+
+// A frame may wait for its persona, or come back to it, for longer than tokens
+// last: the token must have been good when the frame was published.
+func TestAFrameOutlivesItsToken(t *testing.T) {
+	const waited = time.Hour
+	r := start(t, func(o *platform.Options) { o.Clock = shifted{by: waited} }) // to the platform, all frames were published an hour ago
+	p := r.parent("")
+	question := func() *busv1.Frame {
+		f := frame(t, rand.Text())
+		f.Payload.Instruction, f.Payload.RequiredContext = "How fast does the market for AI chips grow?", nil
+		return f
+	}
+	if f := p.delegate(question()); f.GetMessageType() != bus.Result || !strings.Contains(f.String(), "forty percent") {
+		t.Errorf("published an hour ago with a token that was good then: %v", f)
+	}
+	var err error
+	if p.token, err = r.signerAt("planner", shifted{by: -waited}).Token("research", identity.Call{}); err != nil {
+		t.Fatal(err)
+	}
+	if f := p.delegate(question()); f.GetPayload().GetError().GetReason() != "UNAUTHENTICATED" {
+		t.Errorf("published with a token that had expired: %v", f)
 	}
 }
