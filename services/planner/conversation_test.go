@@ -267,3 +267,30 @@ func TestStandingQuestionIsToldOnce(t *testing.T) {
 		t.Fatalf("history %q, want %q", said, want)
 	}
 }
+
+// The question is answered to the sender at once, not when the planner lets go of
+// the other branch.
+func TestAQuestionIsHeardWhileAnotherBranchWorks(t *testing.T) {
+	r := start(t, options{onLine: time.Hour}, `playbook: talk
+version: 1
+description: A step that asks beside one that takes its time.
+budget: 20m
+steps:
+  - {id: a, agent: worker, skill: do}
+  - {id: b, agent: worker, skill: do}
+output: {text: "= steps.a.output.data.heard"}
+`)
+	gate := make(chan struct{})
+	r.work.on("a", r.work.asks("which one?"))
+	r.work.on("b", r.work.gated(gate))
+	task := r.run(message("talk"))
+	r.is(task, needs)
+	if note(task) != "which one?" || states(task)["b"] != "RUNNING" {
+		t.Fatalf("%s", show(task))
+	}
+	r.say(task.GetId(), "the red one", "")
+	close(gate)
+	if text, _ := answer(r.ends(task.GetId(), completed)); text != "the red one" {
+		t.Fatalf("answer %q", text)
+	}
+}

@@ -409,3 +409,43 @@ func TestPlanIsWrittenDownAsItGoes(t *testing.T) {
 		}
 	}
 }
+
+// A direct answer exists on its line only: the agent is asked once, however long it
+// takes within the step's budget.
+func TestASlowDirectAnswerIsAskedForOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		then  func(*rig, string)
+		state a2apb.TaskState
+	}{
+		"it comes":              {func(r *rig, _ string) { close(r.work.hold) }, completed},
+		"the plan is cancelled": {func(r *rig, id string) { r.cancel(id) }, a2apb.TaskState_TASK_STATE_CANCELED},
+		"its budget ends":       {func(*rig, string) {}, a2apb.TaskState_TASK_STATE_FAILED},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := clocktest.New(time.Now())
+			r := start(t, options{clock: clock}, `playbook: talk
+version: 1
+description: A step whose agent answers at once, but slowly.
+budget: 20m
+steps:
+  - {id: a, agent: worker, skill: say, budget: 2m, retries: {max: 0}}
+output: {text: "= steps.a.output.text"}
+`)
+			r.work.hold = make(chan struct{})
+			id := r.begin(message("talk"))
+			r.await(func() bool { return r.work.did("a") == 1 }, func() string { return "asked" })
+			for range 100 { // the planner looks every 30 s whether it has become a task
+				clock.Advance(time.Second)
+				time.Sleep(time.Millisecond)
+			}
+			c.then(r, id)
+			task := r.endsOn(clock, id, c.state)
+			if text, _ := answer(task); c.state == completed && text != "said A" {
+				t.Errorf("answer %q", text)
+			}
+			if n := r.work.did("a"); n != 1 {
+				t.Errorf("asked %d times", n)
+			}
+		})
+	}
+}

@@ -24,6 +24,8 @@ type worker struct {
 	log    []string // what was executed, "step" or "undo step", in order
 	said   map[string][]string
 	places []string // context ids
+	// hold, if any, keeps direct answers until it is closed.
+	hold chan struct{}
 }
 
 // act is what a step does; n counts its executions from 1.
@@ -171,8 +173,15 @@ func (w *worker) definition(name string, c service.Config) service.Definition {
 				}},
 				{ID: "undo", Run: w.run("undo ")},
 				{ID: "careful", Compensates: true, Run: w.run("")},
-				{ID: "say", Answer: func(_ context.Context, req *agent.Request) (*a2apb.Message, error) {
+				{ID: "say", Answer: func(ctx context.Context, req *agent.Request) (*a2apb.Message, error) {
 					w.begin(stepOf(req.Message), req.Message)
+					if w.hold != nil {
+						select {
+						case <-w.hold:
+						case <-ctx.Done():
+							return nil, ctx.Err()
+						}
+					}
 					return agent.Message(agent.Text("said " + strings.ToUpper(stepOf(req.Message)))), nil
 				}},
 			},

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -89,12 +90,55 @@ func ask(ctx, wait context.Context, client a2apb.A2AServiceClient, r *row, m *a2
 	if err == nil || wait.Err() == nil || ctx.Err() != nil {
 		return res, err
 	}
+	return again(ctx, client, r, m)
+}
+
+func again(ctx context.Context, client a2apb.A2AServiceClient, r *row, m *a2apb.Message) (*a2apb.SendMessageResponse, error) {
 	brief, cancel := context.WithTimeout(ctx, callFor)
 	defer cancel()
 	return client.SendMessage(brief, request(r, m, true))
 }
 
-// send starts a step, or finds it started, and waits for it up to the limit.
+// line is the context of a call that starts a step.
+type line struct {
+	context.Context
+	// direct says that no task had come of the message when it was looked for: the
+	// agent answers with a direct Message, which exists on the line only.
+	direct atomic.Bool
+}
+
+// onLine gives the line of a step that is due at a time. After the limit the line
+// is given up if the step has become a task, which is heard of without it. Else it
+// is held until the step is due.
+func (p *Planner) onLine(ctx, wait context.Context, pl *plan, r *row, limit time.Duration) (*line, context.CancelFunc) {
+	inner, cancel := context.WithCancel(wait)
+	l := &line{Context: inner}
+	timer := p.Clock.After(limit)
+	go func() {
+		for {
+			select {
+			case <-l.Done():
+				return
+			case <-timer:
+			}
+			child, why := p.find(ctx, pl, r)
+			l.direct.Store(child == "" && why == "")
+			if child != "" || r.late(p.Clock.Now()) {
+				cancel()
+				return
+			}
+			next := limit
+			if !r.DueAt.IsZero() {
+				next = min(next, r.DueAt.Sub(p.Clock.Now()))
+			}
+			timer = p.Clock.After(next)
+		}
+	}()
+	return l, cancel
+}
+
+// send starts a step, or finds it started, and waits for it: for its task up to
+// the limit, for a direct answer until the step is due.
 func (p *Planner) send(ctx, wait context.Context, pl *plan, r row, limit time.Duration) report {
 	rep := report{key: r.key(), state: playbook.Failed, child: r.ChildTask}
 	if wait.Err() != nil { // the plan lets go before anything was sent
@@ -111,9 +155,16 @@ func (p *Planner) send(ctx, wait context.Context, pl *plan, r row, limit time.Du
 		rep.reason = "its inputs cannot be sent as JSON"
 		return rep
 	}
-	wait, cancel := p.within(wait, limit)
+	line, cancel := p.onLine(ctx, wait, pl, &r, limit)
 	defer cancel()
-	res, err := ask(ctx, wait, client, &r, m)
+	res, err := client.SendMessage(line, request(&r, m, false))
+	if err != nil && line.Err() != nil && ctx.Err() == nil {
+		if line.direct.Load() {
+			rep.state = playbook.Running // over its budget, or let go of
+			return rep
+		}
+		res, err = again(ctx, client, &r, m)
+	}
 	if err != nil {
 		return failed(rep, err)
 	}
