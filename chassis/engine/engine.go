@@ -162,11 +162,16 @@ func (e *Engine) Committed(s taskstore.Snapshot, events []*a2apb.StreamResponse)
 		e.Metrics.TasksEnded.WithLabelValues(s.Skill, s.State.String()).Inc()
 		e.Metrics.TaskSeconds.WithLabelValues(s.Skill).Observe(s.Age.Seconds())
 	}
-	if s.ParentTask == "" || !settled(s.State) {
+	needed := interrupted(s.State)
+	if !needed && (s.ParentTask == "" || !taskstore.Terminal(s.State)) {
 		return
 	}
-	if r := e.runOf(s.TaskID); r != nil && r.waited.Load() > 0 {
-		return // the caller is on the line and hears it there
+	r := e.runOf(s.TaskID)
+	if needed && r != nil {
+		r.tell()
+	}
+	if s.ParentTask == "" || r != nil && r.waited.Load() > 0 {
+		return // nobody to wake, or the caller is on the line and hears it there
 	}
 	e.wake(s.Caller, s.ParentTask, childEnded)
 }

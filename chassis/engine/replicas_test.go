@@ -116,32 +116,87 @@ func TestAStalledReplicaWritesNothingAndItsRunEnds(t *testing.T) {
 }
 
 func TestATaskThatKillsItsReplicasIsQuarantined(t *testing.T) {
-	r := onSQLite(t)
-	var runs atomic.Int32
-	a := running(func(ctx context.Context, _ agent.Run) (agent.Outcome, error) {
-		runs.Add(1)
-		<-ctx.Done()
-		return agent.Outcome{}, ctx.Err()
-	})
-	p := r.start("r0", one(agent.Skill{Budget: time.Hour, Run: a.Skills[0].Run}))
-	task := p.send(atOnce(request("m1", "do", "go")))
-	for i := 1; i <= 20; i++ {
-		before := runs.Load()
-		p.die()
-		p = r.start(fmt.Sprintf("r%d", i), a)
-		var ended bool
-		r.eventually("the next replica runs the task or gives it up", func() bool {
-			ended = p.state(task.GetId()) == a2apb.TaskState_TASK_STATE_FAILED
-			return ended || runs.Load() > before
+	for name, c := range map[string]struct {
+		says        func(agent.Run) error
+		quarantined bool
+	}{
+		"it says nothing":           {func(agent.Run) error { return nil }, true},
+		"it says that it works":     {func(run agent.Run) error { return run.Working(agent.Message(agent.Text("working"))) }, true},
+		"it keeps what it has done": {func(run agent.Run) error { return run.Append(artifact("more").GetArtifactUpdate().GetArtifact(), false) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := onSQLite(t)
+			var runs atomic.Int32
+			a := running(func(ctx context.Context, run agent.Run) (agent.Outcome, error) {
+				if err := c.says(run); err != nil {
+					return agent.Outcome{}, err
+				}
+				// What was said is stored before the replica dies.
+				if err := run.Commit(ctx, agent.Change{}); err != nil {
+					return agent.Outcome{}, err
+				}
+				runs.Add(1)
+				<-ctx.Done()
+				return agent.Outcome{}, ctx.Err()
+			})
+			p := r.start("r0", one(agent.Skill{Budget: time.Hour, Run: a.Skills[0].Run}))
+			task := p.send(atOnce(request("m1", "do", "go")))
+			r.soon("it runs", func() bool { return runs.Load() == 1 })
+			for i := 1; i <= 8; i++ {
+				before := runs.Load()
+				p.die()
+				p = r.start(fmt.Sprintf("r%d", i), a)
+				var ended bool
+				r.eventually("the next replica runs the task or gives it up", func() bool {
+					ended = p.state(task.GetId()) == a2apb.TaskState_TASK_STATE_FAILED
+					return ended || runs.Load() > before
+				})
+				if ended {
+					break
+				}
+			}
+			got := p.task(task.GetId())
+			if c.quarantined != strings.HasPrefix(said(got), "quarantined: taken over") || c.quarantined != (runs.Load() == 6) {
+				t.Errorf("after %d runs: %v %q", runs.Load(), got.GetStatus().GetState(), said(got))
+			}
 		})
-		if ended {
-			break
+	}
+}
+
+// A sender that waits hears of a question at once, though other work of the task
+// goes on.
+func TestASenderHearsOfAQuestionWhileTheRunGoesOn(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, r *rig) {
+		a := running(func(ctx context.Context, run agent.Run) (agent.Outcome, error) {
+			ask := &a2apb.StreamResponse{Payload: &a2apb.StreamResponse_StatusUpdate{StatusUpdate: &a2apb.TaskStatusUpdateEvent{
+				Status: &a2apb.TaskStatus{State: a2apb.TaskState_TASK_STATE_INPUT_REQUIRED, Message: agent.Message(agent.Text("which?"))},
+			}}}
+			if err := run.Note(agent.Change{Events: []*a2apb.StreamResponse{ask}}); err != nil {
+				return agent.Outcome{}, err
+			}
+			for {
+				select {
+				case <-run.Nudged():
+					if agent.TextOf(run.Task().GetHistory()[len(run.Task().GetHistory())-1].GetParts()) == "this" {
+						return agent.Completed(agent.Text("done with this")), nil
+					}
+				case <-ctx.Done():
+					return agent.Outcome{}, ctx.Err()
+				}
+			}
+		})
+		p, q := r.start("p", a), r.start("q", a)
+		asked := p.send(request("m1", "do", "go"))
+		if asked.GetStatus().GetState() != a2apb.TaskState_TASK_STATE_INPUT_REQUIRED || said(asked) != "which?" {
+			t.Fatalf("the sender got %v %q", asked.GetStatus().GetState(), said(asked))
 		}
-	}
-	got := p.task(task.GetId())
-	if !strings.HasPrefix(said(got), "quarantined: taken over") {
-		t.Errorf("after %d runs: %v %q", runs.Load(), got.GetStatus().GetState(), said(got))
-	}
+		if other := q.send(request("m1", "do", "go")); other.GetId() != asked.GetId() || said(other) != "which?" {
+			t.Errorf("the same message on the other replica got %v", other)
+		}
+		if done := q.send(followUp("m2", asked.GetId(), "this")); said(done) != "done with this" {
+			t.Errorf("answered on the other replica: %v %q", done.GetStatus().GetState(), said(done))
+		}
+	})
 }
 
 func TestReplicasServeEachOthersTasks(t *testing.T) {

@@ -35,8 +35,11 @@ type run struct {
 	skill  *agent.Skill
 	id     string
 	cancel context.CancelCauseFunc
-	// done is closed when this replica has let go of the task.
-	done chan struct{}
+	// news is closed when this replica has let go of the task, and before that when
+	// its task has come to need the client.
+	news chan struct{}
+	told atomic.Bool
+	over atomic.Bool // this replica has let go
 	// canceling is closed when a cancel was requested.
 	canceling chan struct{}
 	nudged    chan struct{}
@@ -59,7 +62,7 @@ func (e *Engine) launch(h *taskstore.Handle) *run { return e.launchFor(h, 0) }
 
 // launchFor runs a task for callers who are on the line already.
 func (e *Engine) launchFor(h *taskstore.Handle, callers int32) *run {
-	r := &run{e: e, h: h, done: make(chan struct{}), canceling: make(chan struct{}), nudged: make(chan struct{}, 1)}
+	r := &run{e: e, h: h, news: make(chan struct{}), canceling: make(chan struct{}), nudged: make(chan struct{}, 1)}
 	r.waited.Store(callers)
 	h.View(func(rec *taskstore.Record) {
 		r.id, r.skill, r.info, r.root = rec.Task.GetId(), e.skills[rec.Skill], rec.Info, rec.RootTask
@@ -85,12 +88,20 @@ func (e *Engine) launchFor(h *taskstore.Handle, callers int32) *run {
 		e.Metrics.Running.Dec()
 		cancel(nil)
 		missed := r.retire()
-		close(r.done)
+		r.over.Store(true)
+		r.tell()
 		if missed {
 			e.takeUp(r.id)
 		}
 	}()
 	return r
+}
+
+// tell lets callers on the line look at the task.
+func (r *run) tell() {
+	if r.told.CompareAndSwap(false, true) {
+		close(r.news)
+	}
 }
 
 // retire takes the run off the list, unless a newer run of the task has its place
@@ -247,7 +258,7 @@ func (r *run) settle(ctx context.Context, o agent.Outcome) error {
 	}
 	return r.h.Commit(ctx, func(rec *taskstore.Record) (taskstore.Change, error) {
 		o := o
-		rec.RunOwner = ""
+		rec.RunOwner, rec.Takeovers = "", 0
 		ch := taskstore.Change{Rows: o.Rows}
 		now := r.e.Clock.Now()
 		switch unseen := !rec.WakeAt.IsZero(); {
@@ -354,10 +365,26 @@ func (r *run) Commit(ctx context.Context, ch agent.Change) error {
 
 func mutation(ch agent.Change) taskstore.Mutation {
 	return func(rec *taskstore.Record) (taskstore.Change, error) {
-		rec.Takeovers = 0
+		if progress(ch) {
+			rec.Takeovers = 0
+		}
 		rec.SetMetadata(ch.Metadata)
 		return taskstore.Change{Events: ch.Events, Rows: ch.Rows}, nil
 	}
+}
+
+// progress tells whether a change keeps something that the next run need not do
+// again. A status alone is a word: a run that dies of its task says it every time.
+func progress(ch agent.Change) bool {
+	if ch.Rows != nil {
+		return true
+	}
+	for _, ev := range ch.Events {
+		if ev.GetArtifactUpdate() != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // Outgoing gives the context for calls made for the task.

@@ -38,10 +38,12 @@ func (e *Engine) await(ctx context.Context, a accepted, atOnce bool) (*taskstore
 		}
 		defer a.run.waited.Add(-1)
 		select {
-		case <-a.run.done:
-			// What a run that lost its task has in memory is not what is stored.
-			if rec := a.run.h.Record(); a.run.h.Err() == nil && settled(rec.Task.GetStatus().GetState()) {
-				return rec, nil
+		case <-a.run.news:
+			// What a run has in memory that goes on, or has lost its task, is not what is stored.
+			if a.run.over.Load() && a.run.h.Err() == nil {
+				if rec := a.run.h.Record(); settled(rec.Task.GetStatus().GetState()) {
+					return rec, nil
+				}
 			}
 		case <-ctx.Done():
 			return nil, ctx.Err()
