@@ -25,7 +25,8 @@ type Config struct {
 	// TLS is the folder with ca.crt, tls.crt and tls.key of this service, for mutual TLS
 	// with the other services and NATS; empty for none.
 	TLS string `yaml:"tls"`
-	// Peers are the gRPC addresses of other services by name.
+	// Peers are the gRPC addresses of other services by name: one for each service,
+	// or those of its replicas separated by commas.
 	Peers map[string]string `yaml:"peers"`
 }
 

@@ -61,15 +61,13 @@ func (TCP) Listen(service, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// Dial targets the address.
+// Dial targets the address, or each in turn of several that are separated by commas.
 func (TCP) Dial(service, address string) (string, []grpc.DialOption, error) {
-	if address == "" {
-		return "", nil, fmt.Errorf("no address for service %s; name it under peers", service)
-	}
-	return "dns:///" + address, []grpc.DialOption{
+	t, opts, err := target(service, address)
+	return t, append(opts,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}]}`),
-	}, nil
+	), err
 }
 
 // Memory is the network of services that share a process. Several replicas of a
