@@ -81,6 +81,54 @@ func artifact(says string) *a2apb.StreamResponse {
 	}}}
 }
 
+// A replica that was stalled finds its tasks taken over: it lets go of them, tells
+// its readers what is so, and serves again.
+func TestAStalledReplicaGivesUpItsRunsAndServesAgain(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, r *rig) {
+		gaveUp := make(chan struct{})
+		var stuck atomic.Bool
+		stuck.Store(true)
+		frozen := clocktest.New(start)
+		stalled := r.start("stalled", running(func(ctx context.Context, _ agent.Run) (agent.Outcome, error) {
+			if !stuck.Load() {
+				return agent.Completed(agent.Text("served")), nil
+			}
+			<-ctx.Done()
+			close(gaveUp)
+			return agent.Completed(agent.Text("stale")), nil
+		}), func(c *engine.Config) { c.Clock = clock.Clock(frozen) })
+		task := stalled.send(atOnce(request("m1", "do", "go")))
+		watched := stalled.subscribe(task.GetId(), "")
+		watched.next(t)
+		waiting := stalled.sending(request("m1", "do", "go"))
+		living := r.start("living", running(func(context.Context, agent.Run) (agent.Outcome, error) {
+			return agent.Completed(agent.Text("fresh")), nil
+		}))
+		r.eventually("the task completes", living.reached(task.GetId(), a2apb.TaskState_TASK_STATE_COMPLETED))
+		frozen.Advance(r.clock.Now().Sub(start)) // the stall ends
+		r.soon("its run is given up", func() bool {
+			frozen.Advance(lease / 3)
+			select {
+			case <-gaveUp:
+				return true
+			default:
+				return false
+			}
+		})
+		if got := <-waiting; said(got) != "fresh" {
+			t.Errorf("the sender who waited there got %q", said(got))
+		}
+		events, err := watched.rest(t)
+		if err != nil || len(events) == 0 || agent.TextOf(events[len(events)-1].GetStatusUpdate().GetStatus().GetMessage().GetParts()) != "fresh" {
+			t.Errorf("its reader got %s, %v", told(events), err)
+		}
+		stuck.Store(false)
+		if again := stalled.send(request("m2", "do", "go")); said(again) != "served" {
+			t.Errorf("then it served %q", said(again))
+		}
+	})
+}
+
 // The stalled replica renews nothing, but its run goes on and writes: too late.
 func TestAStalledReplicaWritesNothingAndItsRunEnds(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, r *rig) {
@@ -120,9 +168,11 @@ func TestATaskThatKillsItsReplicasIsQuarantined(t *testing.T) {
 		says        func(agent.Run) error
 		quarantined bool
 	}{
-		"it says nothing":           {func(agent.Run) error { return nil }, true},
-		"it says that it works":     {func(run agent.Run) error { return run.Working(agent.Message(agent.Text("working"))) }, true},
-		"it keeps what it has done": {func(run agent.Run) error { return run.Append(artifact("more").GetArtifactUpdate().GetArtifact(), false) }, false},
+		"it says nothing":       {func(agent.Run) error { return nil }, true},
+		"it says that it works": {func(run agent.Run) error { return run.Working(agent.Message(agent.Text("working"))) }, true},
+		"it keeps what it has done": {func(run agent.Run) error {
+			return run.Append(artifact("more").GetArtifactUpdate().GetArtifact(), false)
+		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := onSQLite(t)

@@ -3,32 +3,54 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/nats-io/nats.go"
 
 	"sabha.dev/chassis/taskstore"
 )
 
-// renew extends the lease of this replica. A replica that finds its lease gone
-// was stalled for longer; its commits are fenced, so its runs end by themselves.
+// renew extends the lease of this replica. When that comes too late (the process was
+// stalled, or its database was away) others may have taken its tasks over. Whatever
+// it still writes to them is refused; its runs are told, so that they do not go on
+// with work that is another's.
 func (e *Engine) renew(ctx context.Context) {
+	renewed := e.Clock.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-e.Clock.After(e.Lease / 3):
 		}
+		began := e.Clock.Now()
 		err := e.Store.Renew(ctx)
-		switch {
-		case errors.Is(err, taskstore.ErrFenced):
-			e.Metrics.LeasesLost.Inc()
-			e.Logger.Warn("this replica lost its lease; it registers anew")
-			if err := e.Store.Rejoin(ctx); err != nil {
-				e.Logger.Error("the replica cannot register", "error", err)
-			}
-		case err != nil && ctx.Err() == nil:
-			e.Logger.Error("the lease was not renewed", "error", err)
+		if errors.Is(err, taskstore.ErrFenced) {
+			e.Logger.Warn("this replica was taken for dead; it registers anew")
+			err = e.Store.Rejoin(ctx)
 		}
+		if err != nil {
+			if ctx.Err() == nil {
+				e.Logger.Error("the lease was not renewed", "error", err)
+			}
+			continue
+		}
+		if late := began.Sub(renewed); late > e.Lease {
+			e.Metrics.LeasesLost.Inc()
+			e.Logger.Warn("the lease was renewed too late; tasks may have been taken over", "after", late)
+			e.lookAll()
+		}
+		renewed = began
+	}
+}
+
+// lookAll lets every run see whether its task is still this replica's.
+func (e *Engine) lookAll() {
+	e.mu.Lock()
+	ids := slices.Collect(maps.Keys(e.running))
+	e.mu.Unlock()
+	for _, id := range ids {
+		e.look(id)
 	}
 }
 

@@ -23,7 +23,7 @@ type Metrics struct {
 	Admissions *prometheus.CounterVec
 	// Takeovers counts tasks taken over from replicas whose lease ran out.
 	Takeovers prometheus.Counter
-	// LeasesLost counts how often this replica found its own lease gone.
+	// LeasesLost counts how often this replica renewed its lease too late.
 	LeasesLost prometheus.Counter
 	// CommitSeconds is the time of one database commit, CommitWrites how many writes shared it.
 	CommitSeconds, CommitWrites prometheus.Histogram
@@ -42,7 +42,7 @@ func New(r prometheus.Registerer, service, replica string) (*Metrics, error) {
 		Running:       prometheus.NewGauge(prometheus.GaugeOpts{Name: "sabha_tasks_running", Help: "Tasks that this replica runs now."}),
 		Admissions:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sabha_admissions_total", Help: "Screened messages by verdict."}, []string{"verdict"}),
 		Takeovers:     prometheus.NewCounter(prometheus.CounterOpts{Name: "sabha_takeovers_total", Help: "Tasks taken over from replicas whose lease ran out."}),
-		LeasesLost:    prometheus.NewCounter(prometheus.CounterOpts{Name: "sabha_leases_lost_total", Help: "How often this replica found its own lease gone."}),
+		LeasesLost:    prometheus.NewCounter(prometheus.CounterOpts{Name: "sabha_leases_lost_total", Help: "How often this replica renewed its lease too late."}),
 		CommitSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "sabha_commit_seconds", Help: "Time of one database commit.", Buckets: seconds}),
 		CommitWrites:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "sabha_commit_writes", Help: "Writes that shared one commit.", Buckets: prometheus.ExponentialBuckets(1, 2, 9)}),
 		OutboxWaiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: "sabha_outbox_waiting", Help: "Commits whose events the log has not confirmed."}),

@@ -11,7 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // driver "pgx"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib" // driver "pgx"
 	"modernc.org/sqlite"
 )
 
@@ -94,11 +95,19 @@ func openSQLite(ctx context.Context, rawURL string) (*DB, error) {
 	return &DB{Read: read, Write: write, Dialect: SQLite, Sync: sync}, nil
 }
 
+// PostgreSQL ends the transaction of a process that was stalled within it, which
+// would else hold up whoever takes its tasks over for as long as the stall lasts.
+const idleInTransaction, idleFor = "idle_in_transaction_session_timeout", "5s"
+
 func openPostgres(ctx context.Context, rawURL string) (*DB, error) {
-	pool, err := sql.Open("pgx", rawURL)
+	config, err := pgx.ParseConfig(rawURL)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
+	if config.RuntimeParams[idleInTransaction] == "" {
+		config.RuntimeParams[idleInTransaction] = idleFor
+	}
+	pool := stdlib.OpenDB(*config)
 	pool.SetMaxOpenConns(16)
 	pool.SetMaxIdleConns(16)
 	if err := pool.PingContext(ctx); err != nil {

@@ -13,7 +13,8 @@ import (
 
 // register announces the replica and reads the restore epoch. On SQLite a start
 // after an unclean stop bumps the epoch: a power loss may have cost the event
-// log its last seconds, so readers must take a snapshot.
+// log its last seconds, so readers must take a snapshot. While another replica
+// lives there was none, and the epoch is that replica's too.
 func (s *Store) register(ctx context.Context, exclusive bool) error {
 	now := s.clock.Now()
 	deadBefore := now.UnixNano()
@@ -27,7 +28,8 @@ func (s *Store) register(ctx context.Context, exclusive bool) error {
 	defer func() { _ = tx.Rollback() }()
 	if s.db.Dialect == sqldb.SQLite {
 		if _, err := tx.ExecContext(ctx, `UPDATE store_facts SET value = value + 1 WHERE name = 'epoch'
-			AND EXISTS (SELECT 1 FROM replicas WHERE expires_at < $1)`, deadBefore); err != nil {
+			AND EXISTS (SELECT 1 FROM replicas WHERE expires_at < $1)
+			AND NOT EXISTS (SELECT 1 FROM replicas WHERE expires_at >= $1)`, deadBefore); err != nil {
 			return fmt.Errorf("task store: %w", err)
 		}
 	}

@@ -281,6 +281,57 @@ func TestTheEpochRisesAfterAnUncleanStopOnly(t *testing.T) {
 	})
 }
 
+// A replica that starts beside one that lives shares its epoch: there was no power loss.
+func TestTheEpochStaysWhileAReplicaLives(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, r *rig) {
+		living := r.store("living")
+		r.open("dead", false)
+		r.clock.Advance(lease - 1)
+		r.must(living.Renew(t.Context()))
+		r.clock.Advance(2)
+		if next := r.store("next"); next.Epoch() != living.Epoch() {
+			t.Errorf("epoch %d, want that of the living replica, %d", next.Epoch(), living.Epoch())
+		}
+	})
+}
+
+// What a stalled replica has locked is free again before its lease has run out.
+func TestAReplicaStalledWithinACommitHoldsNobodyUp(t *testing.T) {
+	r := newRig(t, postgres.URL(t)+"&idle_in_transaction_session_timeout=300ms")
+	stalled, living := r.store("stalled"), r.store("living")
+	r.create(stalled, "t1")
+	within, resume := make(chan struct{}), make(chan struct{})
+	result := make(chan error, 1)
+	var once sync.Once
+	go func() {
+		_, err := stalled.Update(t.Context(), "t1", func(rec *taskstore.Record) (taskstore.Change, error) {
+			once.Do(func() { close(within); <-resume })
+			rec.Attempts = 7
+			return taskstore.Change{}, nil
+		})
+		result <- err
+	}()
+	<-within
+	r.clock.Advance(lease + 1)
+	rec, err := living.Claim(t.Context(), "t1")
+	if err != nil || rec.RunOwner != "living" {
+		t.Fatalf("claimed %+v, %v", rec, err)
+	}
+	close(resume)
+	if err := <-result; err == nil {
+		t.Error("the stalled commit went through")
+	}
+	if rec, err := living.Get(t.Context(), "t1"); err != nil || rec.RunOwner != "living" || rec.Attempts != 0 {
+		t.Errorf("stored %+v, %v", rec, err)
+	}
+	if _, err := stalled.Update(t.Context(), "t1", func(rec *taskstore.Record) (taskstore.Change, error) {
+		rec.Attempts = 8
+		return taskstore.Change{}, nil
+	}); err != nil {
+		t.Errorf("the stalled replica does not serve again: %v", err)
+	}
+}
+
 func TestADatabaseOfANewerReleaseIsRefused(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, r *rig) {
 		db := r.db()
