@@ -80,7 +80,7 @@ func Start(ctx context.Context, c Config) (*Bus, error) {
 		{Name: WorkStream, Subjects: []string{workSubject + "*"}, Retention: jetstream.WorkQueuePolicy, MaxAge: 24 * time.Hour, MaxBytes: 256 << 20},
 		{Name: DeadStream, Subjects: []string{deadSubject + "*"}, MaxAge: 7 * 24 * time.Hour, MaxBytes: 64 << 20, Discard: jetstream.DiscardOld},
 	} {
-		if err := eventlog.Ensure(ctx, js, s); err != nil {
+		if _, err := eventlog.Ensure(ctx, js, s); err != nil {
 			return nil, fmt.Errorf("bus: %w", err)
 		}
 	}

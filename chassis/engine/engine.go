@@ -68,6 +68,8 @@ type Engine struct {
 	Config
 	skills map[string]*agent.Skill
 	hub    *eventlog.Hub
+	// backlog of the other replicas, for readers that miss something.
+	backlog backlog
 	// base is the context of runs: it ends when the engine stops.
 	base context.Context
 	halt context.CancelFunc
@@ -126,7 +128,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	}
 	e.watches = sub
 	relay := &eventlog.Relay{Log: e.Log, Outbox: e.Store, Clock: e.Clock, Logger: e.Logger}
-	for _, loop := range []func(context.Context){relay.Run, e.renew, e.sweep} {
+	for _, loop := range []func(context.Context){relay.Run, e.renew, e.sweep, e.compare} {
 		e.work.Add(1)
 		go func() {
 			defer e.work.Done()

@@ -1,6 +1,8 @@
 package eventlog
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,7 +14,8 @@ import (
 	eventv1 "sabha.dev/gen/sabha/event/v1"
 )
 
-// Update is one event of a task with its place.
+// Update is one event of a task with its place. Without an event it says how far
+// the stored task is.
 type Update struct {
 	Epoch, Version int64
 	Event          *a2apb.StreamResponse
@@ -31,6 +34,8 @@ type Hub struct {
 type topic struct {
 	readers map[*Reader]struct{}
 	remote  *nats.Subscription
+	// version is the newest that readers were told of.
+	version int64
 }
 
 // Reader receives the updates of one task. Close it.
@@ -120,7 +125,25 @@ func (h *Hub) Publish(taskID string, epoch, version int64, events []*a2apb.Strea
 	}
 }
 
+// Watched lists the tasks that have readers here.
+func (h *Hub) Watched() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Keys(h.topics))
+}
+
+// Stored tells the readers of a task how far the stored one is, unless they have
+// been sent that version.
+func (h *Hub) Stored(taskID string, epoch, version int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := h.topics[taskID]; t != nil && version > t.version {
+		t.send(Update{Epoch: epoch, Version: version})
+	}
+}
+
 func (t *topic) send(u Update) {
+	t.version = max(t.version, u.Version)
 	for r := range t.readers {
 		select {
 		case r.C <- u:
@@ -135,7 +158,7 @@ func (h *Hub) receive(msg *nats.Msg) {
 	if err := proto.Unmarshal(msg.Data, bundle); err != nil {
 		return
 	}
-	updates := decode(bundle)
+	updates := Decode(bundle)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.topics[bundle.GetTaskId()]
@@ -147,9 +170,9 @@ func (h *Hub) receive(msg *nats.Msg) {
 	}
 }
 
-// decode reads the events of a bundle; those that cannot be read are left out,
+// Decode reads the events of a bundle; those that cannot be read are left out,
 // which readers notice as a hole.
-func decode(b *eventv1.Bundle) []Update {
+func Decode(b *eventv1.Bundle) []Update {
 	updates := make([]Update, 0, len(b.GetEvents()))
 	for _, e := range b.GetEvents() {
 		ev := &a2apb.StreamResponse{}

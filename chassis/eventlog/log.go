@@ -30,8 +30,9 @@ type Retention struct {
 
 // Log is the event log.
 type Log struct {
-	nc *nats.Conn
-	js jetstream.JetStream
+	nc     *nats.Conn
+	js     jetstream.JetStream
+	stream jetstream.Stream
 }
 
 // Open connects the log to its stream and makes the stream when it is missing.
@@ -46,14 +47,14 @@ func Open(ctx context.Context, nc *nats.Conn, r Retention) (*Log, error) {
 	if r.MaxBytes == 0 {
 		r.MaxBytes = 512 << 20
 	}
-	err = Ensure(ctx, js, jetstream.StreamConfig{
+	stream, err := Ensure(ctx, js, jetstream.StreamConfig{
 		Name: Stream, Subjects: []string{"sabha.events.>"}, Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy,
 		Discard: jetstream.DiscardOld, MaxAge: r.MaxAge, MaxBytes: r.MaxBytes, AllowDirect: true,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("event log: %w", err)
 	}
-	return &Log{nc: nc, js: js}, nil
+	return &Log{nc: nc, js: js, stream: stream}, nil
 }
 
 // replicas of a stream in a NATS cluster, so that it stays when a server is lost.
@@ -62,17 +63,17 @@ const replicas = 3
 // Ensure makes a stream, or brings one of another configuration up to date. One
 // that is as it should be is left alone. In a cluster it is held by three servers,
 // or by as many as there are.
-func Ensure(ctx context.Context, js jetstream.JetStream, c jetstream.StreamConfig) error {
+func Ensure(ctx context.Context, js jetstream.JetStream, c jetstream.StreamConfig) (jetstream.Stream, error) {
 	c.Replicas = 1
 	if js.Conn().ConnectedClusterName() != "" {
 		c.Replicas = replicas
 	}
-	err := put(ctx, js, c)
+	stream, err := put(ctx, js, c)
 	for c.Replicas > 1 && fewServers(err) {
 		c.Replicas--
-		err = put(ctx, js, c)
+		stream, err = put(ctx, js, c)
 	}
-	return err
+	return stream, err
 }
 
 // fewServers tells that a stream cannot be held by as many servers as it should:
@@ -83,24 +84,25 @@ func fewServers(err error) bool {
 	return errors.As(err, &api) && api.ErrorCode == noPeers
 }
 
-func put(ctx context.Context, js jetstream.JetStream, c jetstream.StreamConfig) error {
-	_, err := js.CreateStream(ctx, c)
+func put(ctx context.Context, js jetstream.JetStream, c jetstream.StreamConfig) (jetstream.Stream, error) {
+	stream, err := js.CreateStream(ctx, c)
 	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-		_, err = js.UpdateStream(ctx, c)
+		return js.UpdateStream(ctx, c)
 	}
-	return err
+	return stream, err
 }
 
 func subject(service, taskID string) string { return "sabha.events." + service + "." + taskID }
 
-var errAway = errors.New("NATS is not connected")
+// ErrAway is the error of a log that is not connected.
+var ErrAway = errors.New("event log: NATS is not connected")
 
 // publish sends a bundle and returns the future of its acknowledgement. While NATS
 // is away it gives an error at once: what the connection would buffer would be
 // published again from the outbox.
 func (l *Log) publish(b *eventv1.Bundle) (jetstream.PubAckFuture, error) {
 	if !l.nc.IsConnected() {
-		return nil, errAway
+		return nil, ErrAway
 	}
 	raw, err := proto.Marshal(b)
 	if err != nil {
@@ -116,16 +118,16 @@ func (l *Log) publish(b *eventv1.Bundle) (jetstream.PubAckFuture, error) {
 // Replay reads the events of a task after a version, as far as the log holds
 // them: consecutive versions from after+1. It returns none when the next one is
 // gone from the log or not there yet. The log may hold an event twice and, after
-// an outage, a later one before an earlier one.
+// an outage, a later one before an earlier one. The error is ErrAway while NATS is
+// not connected.
 func (l *Log) Replay(ctx context.Context, service, taskID string, epoch, after int64) ([]Update, error) {
-	stream, err := l.js.Stream(ctx, Stream)
-	if err != nil {
-		return nil, fmt.Errorf("event log: %w", err)
+	if !l.nc.IsConnected() {
+		return nil, ErrAway
 	}
 	held := map[int64]Update{}
 	next := uint64(1)
 	for {
-		msg, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(subject(service, taskID)))
+		msg, err := l.stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(subject(service, taskID)))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			break
 		}
@@ -140,7 +142,7 @@ func (l *Log) Replay(ctx context.Context, service, taskID string, epoch, after i
 		if bundle.GetEpoch() != epoch {
 			continue
 		}
-		for _, u := range decode(bundle) {
+		for _, u := range Decode(bundle) {
 			held[u.Version] = u
 		}
 	}

@@ -126,6 +126,12 @@ func (s *Store) readOutbox(ctx context.Context, which string, replica string, bo
 	return entries, rows.Err()
 }
 
+// Backlog reads what the other replicas, living and dead, have committed and the
+// log has not confirmed, oldest first: at most limit commits.
+func (s *Store) Backlog(ctx context.Context, limit int) ([]eventlog.Entry, error) {
+	return s.readOutbox(ctx, `replica <> $1 AND seq > $2`, s.replica, 0, limit)
+}
+
 // Relayed removes rows that the event log has confirmed. For this replica's own
 // the removal joins a later commit; until then they are not given again.
 func (s *Store) Relayed(ctx context.Context, done []eventlog.Position) error {

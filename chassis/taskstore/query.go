@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,6 +68,42 @@ func (s *Store) loadForUpdate(ctx context.Context, tx *sql.Tx, id string) (*Reco
 // Get reads a task. The error is ErrNotFound when there is none.
 func (s *Store) Get(ctx context.Context, id string) (*Record, error) {
 	return scanRecord(s.stmts.get.QueryRowContext(ctx, id))
+}
+
+// versionsAtOnce bounds a statement of Versions.
+const versionsAtOnce = 200
+
+// Versions reads how far tasks are. Tasks that are not there are left out.
+func (s *Store) Versions(ctx context.Context, ids []string) (map[string]int64, error) {
+	versions := make(map[string]int64, len(ids))
+	for chunk := range slices.Chunk(ids, versionsAtOnce) {
+		marks := make([]string, len(chunk))
+		args := make([]any, len(chunk))
+		for i, id := range chunk {
+			marks[i], args[i] = fmt.Sprintf("$%d", i+1), id
+		}
+		if err := s.readVersions(ctx, `SELECT id, version FROM tasks WHERE id IN (`+strings.Join(marks, ",")+`)`, args, versions); err != nil {
+			return nil, err
+		}
+	}
+	return versions, nil
+}
+
+func (s *Store) readVersions(ctx context.Context, query string, args []any, into map[string]int64) error {
+	rows, err := s.db.Read.QueryContext(ctx, s.db.Placeholders(query), args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id string
+		var version int64
+		if err := rows.Scan(&id, &version); err != nil {
+			return err
+		}
+		into[id] = version
+	}
+	return rows.Err()
 }
 
 // Filter selects tasks for a list. Zero fields select everything.
