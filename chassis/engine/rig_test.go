@@ -252,13 +252,17 @@ func (p *replica) stream(req *a2apb.SendMessageRequest) *stream {
 	return s
 }
 
+// withCursor has a subscription continue after a place; an empty one changes nothing.
+func withCursor(ctx context.Context, cursor string) context.Context {
+	if cursor == "" {
+		return ctx
+	}
+	return metadata.NewIncomingContext(ctx, metadata.Pairs(ext.MetadataVersion, "1.0", ext.MetadataCursor, cursor))
+}
+
 // subscribe subscribes as alice; with a cursor the stream continues after it.
 func (p *replica) subscribe(id, cursor string) *stream {
-	ctx := alice(p.rig.T)
-	if cursor != "" {
-		ctx = metadata.NewIncomingContext(ctx, metadata.Pairs(ext.MetadataVersion, "1.0", ext.MetadataCursor, cursor))
-	}
-	s := newStream(ctx)
+	s := newStream(withCursor(alice(p.rig.T), cursor))
 	go func() { s.done <- p.SubscribeToTask(&a2apb.SubscribeToTaskRequest{Id: id}, s) }()
 	return s
 }

@@ -13,8 +13,8 @@ import (
 	"sabha.dev/chassis/taskstore"
 )
 
-// Looks for events that a reader misses are paced by the machine's time: they
-// decide nothing. How long they are missed is the clock's.
+// How a reader looks for events that it misses, by the machine's time: it paces
+// what goes over the network.
 const (
 	lookFirst = 20 * time.Millisecond
 	lookMost  = time.Second
@@ -98,7 +98,7 @@ func (t *tailer) missing() bool {
 		t.since = time.Time{}
 		return false
 	case t.since.IsZero():
-		t.since, t.pause = t.e.Clock.Now(), lookFirst
+		t.since, t.pause = time.Now(), lookFirst
 	}
 	return true
 }
@@ -145,7 +145,7 @@ func (t *tailer) mend(ctx context.Context) error {
 	if _, err := t.recover(ctx); err != nil {
 		return err
 	}
-	if t.closed || !t.missing() || t.e.Clock.Now().Sub(t.since) < gapAfter {
+	if t.closed || !t.missing() || time.Since(t.since) < gapAfter {
 		return nil
 	}
 	return t.skip(ctx)
