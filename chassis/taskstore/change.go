@@ -21,11 +21,15 @@ type Change struct {
 	// Events are applied in order; each takes the next version.
 	Events []*a2apb.StreamResponse
 	// Rows writes more rows in the same transaction, after the task's.
-	Rows func(context.Context, *sql.Tx) error
+	Rows Rows
 	// MessageID and Digest of a further message of the client, remembered for
 	// deduplication (Update only).
 	MessageID, Digest string
 }
+
+// Rows writes rows of its caller in a transaction. It may be called again when the
+// transaction has to be repeated.
+type Rows = func(context.Context, *sql.Tx) error
 
 // Mutation changes a record and says what else to write. It may be called again
 // on a fresher record, so it must only read what it is given.
@@ -54,12 +58,12 @@ func (e *Existing) Error() string { return "the message id was used for task " +
 // Create stores a new task, owned and about to be run by this replica. messageID
 // is that of its first message; the error is *Existing when the owner has used it
 // before. An empty one is not remembered. A caller who leaves while it waits is
-// told all the same: a task that is stored must be run.
-func (s *Store) Create(ctx context.Context, r *Record, messageID string) (*Handle, error) {
+// told all the same: a task that is stored must be run. rows are stored with it.
+func (s *Store) Create(ctx context.Context, r *Record, messageID string, rows ...Rows) (*Handle, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	h, stored := s.Begin(r, messageID)
+	h, stored := s.Begin(r, messageID, rows...)
 	s.committer.hurry()
 	if err := s.committer.await(stored); err != nil {
 		return nil, err
@@ -70,10 +74,10 @@ func (s *Store) Create(ctx context.Context, r *Record, messageID string) (*Handl
 // Begin is Create without the wait: the handle can be worked with while the task
 // is on its way to the disk, and what changes meanwhile is stored with it at
 // once. The channel tells when it is stored, or that it is not.
-func (s *Store) Begin(r *Record, messageID string) (*Handle, <-chan error) {
+func (s *Store) Begin(r *Record, messageID string, rows ...Rows) (*Handle, <-chan error) {
 	r.CreatedAt, r.Version, r.Rev, r.RunOwner, r.RunEpoch = s.clock.Now(), 1, 1, s.replica, 1
 	h := &Handle{store: s, rec: r}
-	w := &pendingWrite{rec: r, first: &first{
+	w := &pendingWrite{rec: r, rows: rows, first: &first{
 		messageID: messageID,
 		event:     &a2apb.StreamResponse{Payload: &a2apb.StreamResponse_Task{Task: proto.CloneOf(r.Task)}},
 	}}
@@ -176,7 +180,7 @@ func (s *Store) Update(ctx context.Context, id string, mutate Mutation) (*Record
 					return err
 				}
 			}
-			ok, err := s.write(ctx, b, r, ch.Events, []func(context.Context, *sql.Tx) error{ch.Rows})
+			ok, err := s.write(ctx, b, r, ch.Events, []Rows{ch.Rows})
 			if err != nil {
 				return err
 			}
@@ -214,7 +218,7 @@ func (s *Store) mutate(r *Record, mutate Mutation) (Change, error) {
 
 // write stores a mutated record if nobody else has in the meantime, with its
 // events, further rows and, when it has ended, its audit row.
-func (s *Store) write(ctx context.Context, b *batch, r *Record, events []*a2apb.StreamResponse, rows []func(context.Context, *sql.Tx) error) (bool, error) {
+func (s *Store) write(ctx context.Context, b *batch, r *Record, events []*a2apb.StreamResponse, rows []Rows) (bool, error) {
 	info, body, err := encode(r)
 	if err != nil {
 		return false, err
@@ -245,7 +249,7 @@ func (s *Store) store(ctx context.Context, b *batch, r *Record, expect int64, in
 	return n == 1, err
 }
 
-func (s *Store) writeRows(ctx context.Context, b *batch, r *Record, events []*a2apb.StreamResponse, rows []func(context.Context, *sql.Tx) error) error {
+func (s *Store) writeRows(ctx context.Context, b *batch, r *Record, events []*a2apb.StreamResponse, rows []Rows) error {
 	for _, f := range rows {
 		if f == nil {
 			continue
@@ -254,7 +258,15 @@ func (s *Store) writeRows(ctx context.Context, b *batch, r *Record, events []*a2
 			return err
 		}
 	}
-	if len(events) > 0 && r.Ended() {
+	if len(events) == 0 {
+		return nil
+	}
+	if r.Push {
+		if err := s.markPushes(ctx, b, r, events); err != nil {
+			return err
+		}
+	}
+	if r.Ended() {
 		return s.hop(ctx, b.tx, r)
 	}
 	return nil

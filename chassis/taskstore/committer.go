@@ -38,6 +38,7 @@ func unknown(err error) bool {
 type batch struct {
 	tx      *sql.Tx
 	bundles []*eventv1.Bundle
+	pushed  []Pushed
 }
 
 // write is one change waiting for its commit.
@@ -186,7 +187,7 @@ func (c *committer) commit(ctx context.Context, ws []*write) {
 			w.take()
 		}
 	}
-	bundles, err := c.try(ctx, ws)
+	b, err := c.try(ctx, ws)
 	if err != nil && len(ws) > 1 && !unknown(err) {
 		// One write broke the transaction. Each alone finds out which.
 		for _, w := range ws {
@@ -194,22 +195,27 @@ func (c *committer) commit(ctx context.Context, ws []*write) {
 		}
 		return
 	}
-	c.finish(ws, bundles, err)
+	c.finish(ws, b, err)
 }
 
 func (c *committer) commitAlone(ctx context.Context, w *write) {
-	bundles, err := c.try(ctx, []*write{w})
-	c.finish([]*write{w}, bundles, err)
+	b, err := c.try(ctx, []*write{w})
+	c.finish([]*write{w}, b, err)
 }
 
-func (c *committer) finish(ws []*write, bundles []*eventv1.Bundle, err error) {
+func (c *committer) finish(ws []*write, b *batch, err error) {
 	if unknown(err) {
 		c.store.outbox.uncertain(c.seq)
 	}
-	if err == nil && len(bundles) > 0 {
-		c.store.outbox.committed(eventlog.Entry{
-			Position: eventlog.Position{Replica: c.store.replica, Seq: c.seq}, Commit: &eventv1.Commit{Bundles: bundles},
-		})
+	if err == nil {
+		if len(b.bundles) > 0 {
+			c.store.outbox.committed(eventlog.Entry{
+				Position: eventlog.Position{Replica: c.store.replica, Seq: c.seq}, Commit: &eventv1.Commit{Bundles: b.bundles},
+			})
+		}
+		for _, p := range b.pushed {
+			c.store.pusher.Pushed(p)
+		}
 	}
 	for _, w := range ws {
 		result := w.err
@@ -223,7 +229,7 @@ func (c *committer) finish(ws []*write, bundles []*eventv1.Bundle, err error) {
 }
 
 // try runs the writes in one transaction with one outbox row for all their events.
-func (c *committer) try(ctx context.Context, ws []*write) ([]*eventv1.Bundle, error) {
+func (c *committer) try(ctx context.Context, ws []*write) (*batch, error) {
 	began := c.store.clock.Now()
 	defer func() {
 		c.store.metrics.CommitSeconds.Observe(c.store.clock.Now().Sub(began).Seconds())
@@ -257,5 +263,5 @@ func (c *committer) try(ctx context.Context, ws []*write) ([]*eventv1.Bundle, er
 	if err := tx.Commit(); err != nil {
 		return nil, &unknownOutcome{err}
 	}
-	return b.bundles, nil
+	return b, nil
 }

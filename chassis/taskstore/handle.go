@@ -2,7 +2,6 @@ package taskstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"sync"
 
@@ -28,7 +27,7 @@ type Handle struct {
 type pendingWrite struct {
 	mutations []Mutation
 	events    []*a2apb.StreamResponse
-	rows      []func(context.Context, *sql.Tx) error
+	rows      []Rows
 	expect    int64
 	// rec is the record as it will be stored.
 	rec     *Record

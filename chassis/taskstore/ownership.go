@@ -45,6 +45,9 @@ func (s *Store) register(ctx context.Context, exclusive bool) error {
 		s.replica, now.UnixNano(), now.Add(s.lease).UnixNano()); err != nil {
 		return fmt.Errorf("task store: %w", err)
 	}
+	if err := s.repairPushes(ctx, tx, now); err != nil {
+		return err
+	}
 	return tx.Commit()
 }
 
@@ -93,6 +96,9 @@ func (s *Store) leave(ctx context.Context) error {
 	defer func() { _ = tx.Rollback() }()
 	if _, err := tx.ExecContext(ctx, `UPDATE tasks SET run_owner = NULL, wake_at = $1, rev = rev + 1 WHERE run_owner = $2`,
 		s.clock.Now().UnixNano(), s.replica); err != nil {
+		return err
+	}
+	if err := s.releasePushes(ctx, tx); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `DELETE FROM replicas WHERE id = $1`, s.replica); err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 const recordColumns = `id, owner, agent, skill, root_task_id, created_at, version, rev, run_owner, run_epoch, wake_at, deadline,
-	attempts, takeovers, cancel_requested, info, body`
+	attempts, takeovers, cancel_requested, push, info, body`
 
 type scanner interface{ Scan(...any) error }
 
@@ -28,12 +28,12 @@ func scanRecord(row scanner) (*Record, error) {
 		created, deadline int64
 		runOwner          sql.NullString
 		wakeAt            sql.NullInt64
-		cancel            int
+		cancel, push      int
 		info              string
 		body              []byte
 	)
 	err := row.Scan(&id, &r.Owner, &r.Agent, &r.Skill, &r.RootTask, &created, &r.Version, &r.Rev, &runOwner, &r.RunEpoch, &wakeAt, &deadline,
-		&r.Attempts, &r.Takeovers, &cancel, &info, &body)
+		&r.Attempts, &r.Takeovers, &cancel, &push, &info, &body)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, ErrNotFound
 	}
@@ -41,7 +41,7 @@ func scanRecord(row scanner) (*Record, error) {
 		return nil, err
 	}
 	r.CreatedAt, r.Deadline = time.Unix(0, created).UTC(), time.Unix(0, deadline).UTC()
-	r.RunOwner, r.CancelRequested = runOwner.String, cancel != 0
+	r.RunOwner, r.CancelRequested, r.Push = runOwner.String, cancel != 0, push != 0
 	if wakeAt.Valid {
 		r.WakeAt = time.Unix(0, wakeAt.Int64).UTC()
 	}

@@ -46,6 +46,9 @@ type Info struct {
 	Left   time.Duration `json:"left,omitempty"`
 }
 
+// Traceparent is the W3C trace context of the call that made the task; empty without one.
+func (r *Record) Traceparent() string { return r.Info.traceparent() }
+
 func (i Info) traceparent() string {
 	if i.TraceID == "" {
 		return ""
@@ -79,6 +82,8 @@ type Record struct {
 	// Attempts counts failed attempts; Takeovers counts claims from dead replicas since the last progress.
 	Attempts, Takeovers int
 	CancelRequested     bool
+	// Push says that the task has, or had, push configurations.
+	Push bool
 }
 
 // Terminal tells whether a state ends a task.

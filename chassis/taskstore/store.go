@@ -58,6 +58,7 @@ type Store struct {
 	listener atomic.Pointer[Listener]
 	outbox   outbox
 	burst    burst
+	pusher   Pusher
 	stop     context.CancelFunc
 	stopped  sync.WaitGroup
 }
@@ -81,7 +82,7 @@ type Snapshot struct {
 }
 
 type statements struct {
-	insertTask, insertMessage, update, outbox, hop, hops, get *sql.Stmt
+	insertTask, insertMessage, update, outbox, hop, hops, get, markPushes, settlePush *sql.Stmt
 }
 
 // Component is the store's tables.
@@ -142,9 +143,11 @@ func (s *Store) prepare(ctx context.Context) error {
 			ON CONFLICT (owner, message_id) DO NOTHING`,
 		&s.stmts.update: `UPDATE tasks SET state=$1, status_at=$2, version=$3, rev=$4, run_owner=$5, run_epoch=$6, wake_at=$7,
 			deadline=$8, attempts=$9, takeovers=$10, cancel_requested=$11, info=$12, body=$13 WHERE id=$14 AND rev=$15`,
-		&s.stmts.outbox: `INSERT INTO outbox (replica, seq, body) VALUES ($1,$2,$3)`,
-		&s.stmts.hop:    insertHops(1),
-		&s.stmts.hops:   insertHops(hopsAtOnce),
+		&s.stmts.outbox:     `INSERT INTO outbox (replica, seq, body) VALUES ($1,$2,$3)`,
+		&s.stmts.markPushes: markPushes,
+		&s.stmts.settlePush: settlePush,
+		&s.stmts.hop:        insertHops(1),
+		&s.stmts.hops:       insertHops(hopsAtOnce),
 	} {
 		stmt, err := s.db.Write.PrepareContext(ctx, s.db.Placeholders(query))
 		if err != nil {
