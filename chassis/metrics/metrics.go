@@ -29,6 +29,12 @@ type Metrics struct {
 	CommitSeconds, CommitWrites prometheus.Histogram
 	// OutboxWaiting is the number of commits whose events the log has not confirmed.
 	OutboxWaiting prometheus.Gauge
+	// PushDeliveries counts attempts to deliver to webhooks by outcome (delivered, failed, refused, gone).
+	PushDeliveries *prometheus.CounterVec
+	// PushLag is the time from an event's commit to its delivery.
+	PushLag prometheus.Histogram
+	// PushDead is the number of the service's configurations that were disabled with events undelivered.
+	PushDead prometheus.Gauge
 }
 
 // New makes the metrics of a replica and registers them with its service and
@@ -46,6 +52,10 @@ func New(r prometheus.Registerer, service, replica string) (*Metrics, error) {
 		CommitSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "sabha_commit_seconds", Help: "Time of one database commit.", Buckets: seconds}),
 		CommitWrites:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "sabha_commit_writes", Help: "Writes that shared one commit.", Buckets: prometheus.ExponentialBuckets(1, 2, 9)}),
 		OutboxWaiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: "sabha_outbox_waiting", Help: "Commits whose events the log has not confirmed."}),
+
+		PushDeliveries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sabha_push_deliveries_total", Help: "Attempts to deliver to webhooks by outcome."}, []string{"outcome"}),
+		PushLag:        prometheus.NewHistogram(prometheus.HistogramOpts{Name: "sabha_push_lag_seconds", Help: "Time from an event's commit to its delivery.", Buckets: seconds}),
+		PushDead:       prometheus.NewGauge(prometheus.GaugeOpts{Name: "sabha_push_dead", Help: "Push configurations that were disabled with events undelivered."}),
 	}
 	if r == nil {
 		return m, nil
@@ -54,7 +64,7 @@ func New(r prometheus.Registerer, service, replica string) (*Metrics, error) {
 	var errs []error
 	for _, c := range []prometheus.Collector{
 		m.TasksEnded, m.TaskSeconds, m.Answers, m.AnswerSeconds, m.Running, m.Admissions, m.Takeovers, m.LeasesLost,
-		m.CommitSeconds, m.CommitWrites, m.OutboxWaiting,
+		m.CommitSeconds, m.CommitWrites, m.OutboxWaiting, m.PushDeliveries, m.PushLag, m.PushDead,
 	} {
 		errs = append(errs, wrapped.Register(c))
 	}

@@ -1,0 +1,203 @@
+package push
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"sabha.dev/chassis/egress"
+	"sabha.dev/chassis/taskstore"
+	"sabha.dev/chassis/trace"
+)
+
+// Bounds of one attempt. The times are the machine's: they bound the network.
+const (
+	// within bounds an attempt from name resolution to the answer.
+	within = 10 * time.Second
+	// maxAnswer bytes of an answer's body are read, so that its connection can be used again.
+	maxAnswer = 4 << 10
+)
+
+// Outcomes of attempts, as they are counted.
+const (
+	delivered = "delivered"
+	failed    = "failed"
+	refused   = "refused"
+	gone      = "gone"
+)
+
+// job is one attempt.
+type job struct {
+	key         taskstore.PushKey
+	config      *a2apb.TaskPushNotificationConfig
+	claim       int64
+	version     int64
+	event       *event
+	traceparent string
+}
+
+// result of an attempt.
+type result struct {
+	// outcome is empty when this side could not make the attempt.
+	outcome string
+	// taskGone says that there is nothing left to tell of.
+	taskGone bool
+	version  int64
+	reason   string
+	// retryAfter is what the receiver asks for.
+	retryAfter time.Duration
+	took       time.Duration
+	// at is when the newest thing that was told of happened.
+	at time.Time
+}
+
+func (d *Deliverer) attempt(ctx context.Context, j job) result {
+	r := result{version: j.version}
+	ev, epoch := (*a2apb.StreamResponse)(nil), d.Store.Epoch()
+	if j.event != nil {
+		r.version, r.at = j.event.version, j.event.at
+		ev = d.Frame(j.event.ev, epoch, r.version, false)
+	} else {
+		rec, err := d.Store.Get(ctx, j.key.TaskID)
+		if err != nil {
+			r.taskGone = errors.Is(err, taskstore.ErrNotFound)
+			return r
+		}
+		r.version, r.at = max(rec.Version, j.version), rec.Task.GetStatus().GetTimestamp().AsTime()
+		ev = d.Frame(&a2apb.StreamResponse{Payload: &a2apb.StreamResponse_Task{Task: rec.Task}}, epoch, rec.Version, rec.Version > j.version+1)
+		j.traceparent = rec.Traceparent()
+	}
+	body, err := protojson.Marshal(ev)
+	if err != nil {
+		d.Log.Error("an event cannot be written as JSON", "task_id", j.key.TaskID, "error", err)
+		r.outcome, r.reason = failed, "the event cannot be written as JSON"
+		return r
+	}
+	req, err := d.request(ctx, j, epoch, r.version, body)
+	if err != nil {
+		d.Log.Error("a push cannot be made", "task_id", j.key.TaskID, "config", j.key.ID, "error", withoutURL(err))
+		r.outcome, r.reason = failed, "the notification cannot be made of this configuration"
+		return r
+	}
+	began := time.Now()
+	resp, err := d.client.Do(req)
+	if err != nil {
+		r.took = time.Since(began)
+		r.outcome, r.reason = explain(err)
+		d.Log.Info("push failed", "task_id", j.key.TaskID, "config", j.key.ID, "error", withoutURL(err))
+		return r
+	}
+	_, _ = io.CopyN(io.Discard, resp.Body, maxAnswer)
+	_ = resp.Body.Close()
+	r.took = time.Since(began)
+	r.judge(resp, d.Clock.Now())
+	return r
+}
+
+func (d *Deliverer) request(ctx context.Context, j job, epoch, version int64, body []byte) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, j.config.GetUrl(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	signature, err := d.signer.sign(j.config.GetUrl(), j.key, fmt.Sprintf("%d.%d", epoch, version), body)
+	if err != nil {
+		return nil, err
+	}
+	h := req.Header
+	h["Content-Type"] = []string{"application/a2a+json"}
+	h["User-Agent"] = []string{"Sabha"}
+	h["A2a-Version"] = []string{"1.0"}
+	h[SignatureHeader] = []string{signature}
+	if t := j.config.GetToken(); t != "" {
+		h[TokenHeader] = []string{t}
+	}
+	if a := j.config.GetAuthentication(); a.GetScheme() != "" {
+		value := a.GetScheme()
+		if c := a.GetCredentials(); c != "" {
+			value += " " + c
+		}
+		h["Authorization"] = []string{value}
+	}
+	if place, ok := trace.Parse(j.traceparent); ok {
+		h["Traceparent"] = []string{place.Child().String()}
+	}
+	return req, nil
+}
+
+// judge reads a receiver's answer. Its body does not count.
+func (r *result) judge(resp *http.Response, now time.Time) {
+	code := resp.StatusCode
+	switch {
+	case code >= 200 && code < 300:
+		r.outcome = delivered
+		return
+	case code == http.StatusGone:
+		r.outcome, r.reason = gone, "HTTP 410: the receiver wants no more notifications"
+	case code >= 300 && code < 400:
+		r.outcome, r.reason = failed, fmt.Sprintf("HTTP %d: redirects are not followed; name the address that they lead to", code)
+	default:
+		r.outcome, r.reason = failed, fmt.Sprintf("HTTP %d", code)
+	}
+	r.retryAfter = retryAfter(resp.Header.Get("Retry-After"), now)
+}
+
+// retryAfter reads the header of that name (RFC 9110 section 10.2.3), bounded.
+func retryAfter(value string, now time.Time) time.Duration {
+	var d time.Duration
+	if n, err := strconv.ParseUint(value, 10, 31); err == nil {
+		d = time.Duration(n) * time.Second
+	} else if at, err := http.ParseTime(value); err == nil {
+		d = at.Sub(now)
+	}
+	return min(max(d, 0), maxRetryAfter)
+}
+
+// withoutURL is an error without the URL, in which some keep a secret.
+func withoutURL(err error) error {
+	var e *url.Error
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
+// explain says why no answer came, without what only the operator should see.
+func explain(err error) (outcome, reason string) {
+	var (
+		no          *egress.Refused
+		name        *net.DNSError
+		certificate *tls.CertificateVerificationError
+		authority   x509.UnknownAuthorityError
+		timeout     net.Error
+	)
+	switch {
+	case errors.As(err, &no):
+		return refused, "the receiver's address is not public"
+	case errors.As(err, &name) && !name.IsTimeout:
+		return failed, "the receiver's name does not resolve"
+	case errors.As(err, &certificate), errors.As(err, &authority):
+		return failed, "the receiver's TLS certificate is not valid"
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return failed, "the receiver does not speak TLS"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return failed, "connection refused"
+	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
+		return failed, fmt.Sprintf("no answer within %s", within)
+	case errors.Is(err, context.Canceled):
+		return "", ""
+	}
+	return failed, "the connection broke before an answer"
+}
