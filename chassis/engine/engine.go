@@ -17,6 +17,7 @@ import (
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/eventlog"
 	"sabha.dev/chassis/metrics"
+	"sabha.dev/chassis/push"
 	"sabha.dev/chassis/taskstore"
 )
 
@@ -58,6 +59,9 @@ type Config struct {
 	AllowRepeatedMessageIDs bool
 	// Metrics, when nil, count for nobody.
 	Metrics *metrics.Metrics
+	// Push says how events are sent to webhooks: who signs, what may be called. What
+	// the engine has itself is filled in. nil: the agent sends none, and its card says so.
+	Push *push.Config
 	// Card is the agent's card with its reachable interfaces.
 	Card *a2apb.AgentCard
 }
@@ -70,6 +74,7 @@ type Engine struct {
 	hub    *eventlog.Hub
 	// backlog of the other replicas, for readers that miss something.
 	backlog backlog
+	push   *push.Deliverer
 	// base is the context of runs: it ends when the engine stops.
 	base context.Context
 	halt context.CancelFunc
@@ -115,6 +120,16 @@ func New(c Config) (*Engine, error) {
 	}
 	e.hub = eventlog.NewHub(c.Agent.Tenant, c.NATS)
 	c.Store.Listen(e)
+	if c.Push == nil {
+		return e, nil
+	}
+	p := *c.Push
+	p.Store, p.Clock, p.Log, p.Metrics, p.Frame, p.Sweep = c.Store, c.Clock, c.Logger, c.Metrics, withCursor, c.Sweep
+	var err error
+	if e.push, err = push.New(p); err != nil {
+		return nil, err
+	}
+	c.Store.SetPusher(e.push)
 	return e, nil
 }
 
@@ -128,7 +143,11 @@ func (e *Engine) Start(ctx context.Context) error {
 	}
 	e.watches = sub
 	relay := &eventlog.Relay{Log: e.Log, Outbox: e.Store, Clock: e.Clock, Logger: e.Logger}
-	for _, loop := range []func(context.Context){relay.Run, e.renew, e.sweep, e.compare} {
+	loops := []func(context.Context){relay.Run, e.renew, e.sweep, e.compare}
+	if e.push != nil {
+		loops = append(loops, e.push.Run)
+	}
+	for _, loop := range loops {
 		e.work.Add(1)
 		go func() {
 			defer e.work.Done()

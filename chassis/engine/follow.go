@@ -33,9 +33,8 @@ func (e *Engine) owned(ctx context.Context, call identity.Call, id string) (*tas
 }
 
 // followUp adds a client's further message to its task. Deduplication, history
-// and wake-up are one transaction.
-func (e *Engine) followUp(ctx context.Context, call identity.Call, req *a2apb.SendMessageRequest) (accepted, error) {
-	m := req.GetMessage()
+// and wake-up are one transaction, with a push configuration if one comes along.
+func (e *Engine) followUp(ctx context.Context, call identity.Call, m *a2apb.Message, push *a2apb.TaskPushNotificationConfig) (accepted, error) {
 	digest := taskstore.Digest(m)
 	rec, err := e.owned(ctx, call, m.GetTaskId())
 	if err != nil {
@@ -64,6 +63,12 @@ func (e *Engine) followUp(ctx context.Context, call identity.Call, req *a2apb.Se
 	if _, err := e.screenNow(ctx, call, m); err != nil {
 		return accepted{}, err
 	}
+	if push != nil {
+		push.TaskId = rec.Task.GetId()
+		if err := e.checkPushRoom(ctx, push); err != nil {
+			return accepted{}, err
+		}
+	}
 	m.ContextId = rec.Task.GetContextId()
 	messageID := m.GetMessageId()
 	if e.AllowRepeatedMessageIDs {
@@ -75,6 +80,13 @@ func (e *Engine) followUp(ctx context.Context, call identity.Call, req *a2apb.Se
 		ch := taskstore.Change{MessageID: messageID, Digest: digest}
 		if rec.Ended() {
 			return ch, errFinished(rec)
+		}
+		if push != nil {
+			var err error
+			if ch.Rows, err = e.Store.PutPush(push, rec.Version, false); err != nil {
+				return ch, err
+			}
+			rec.Push = true
 		}
 		if rec.RunOwner == "" {
 			if interrupted(rec.Task.GetStatus().GetState()) {

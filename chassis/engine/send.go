@@ -97,14 +97,15 @@ func (e *Engine) accept(ctx context.Context, req *a2apb.SendMessageRequest, watc
 	if err := checkHistory(historyOf(req)); err != nil {
 		return accepted{}, err
 	}
-	if req.GetConfiguration().GetTaskPushNotificationConfig() != nil {
-		return accepted{}, errNoPush
+	push, err := e.pushWith(req)
+	if err != nil {
+		return accepted{}, err
 	}
 	if call.Edge {
 		stripLabels(m)
 	}
 	if m.GetTaskId() != "" {
-		return e.followUp(ctx, call, req)
+		return e.followUp(ctx, call, m, push)
 	}
 	skill, err := e.skillFor(req, call.Edge)
 	if err != nil {
@@ -126,11 +127,12 @@ func (e *Engine) accept(ctx context.Context, req *a2apb.SendMessageRequest, watc
 	if call.Principal.Anonymous() && call.Edge {
 		return accepted{}, fault.New(fault.Unauthenticated, "skill %s needs a caller who is known; send an API key or a token", skill.ID)
 	}
-	return e.create(ctx, call, skill, m, watch, req.GetConfiguration().GetReturnImmediately())
+	return e.create(ctx, call, skill, req, push, watch)
 }
 
-// create stores a new task and runs it.
-func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Skill, m *a2apb.Message, watch func(string) error, atOnce bool) (accepted, error) {
+// create stores a new task, with its push configuration if any, and runs it.
+func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Skill, req *a2apb.SendMessageRequest, push *a2apb.TaskPushNotificationConfig, watch func(string) error) (accepted, error) {
+	m := req.GetMessage()
 	now := e.Clock.Now()
 	place := trace.Of(ctx)
 	id := newID()
@@ -173,7 +175,16 @@ func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Sk
 			return accepted{}, err
 		}
 	}
-	a, err := e.begin(ctx, rec, skill, messageID, watch == nil && !atOnce)
+	var rows []taskstore.Rows
+	if push != nil {
+		push.TaskId, rec.Push = id, true
+		put, err := e.Store.PutPush(push, 0, false)
+		if err != nil {
+			return accepted{}, err
+		}
+		rows = []taskstore.Rows{put}
+	}
+	a, err := e.begin(ctx, rec, skill, messageID, watch == nil && !req.GetConfiguration().GetReturnImmediately(), rows)
 	var known *taskstore.Existing
 	if errors.As(err, &known) {
 		return e.repeated(known, m.GetMessageId())
@@ -188,9 +199,9 @@ func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Sk
 // begin stores a task and runs it. Where the caller waits for the end, a skill that
 // only reads runs while its task is on the way to the disk, and an instant one is
 // stored with its end at once; either way the task is stored when begin returns.
-func (e *Engine) begin(ctx context.Context, rec *taskstore.Record, skill *agent.Skill, messageID string, waits bool) (accepted, error) {
+func (e *Engine) begin(ctx context.Context, rec *taskstore.Record, skill *agent.Skill, messageID string, waits bool, rows []taskstore.Rows) (accepted, error) {
 	if !waits || !skill.ReadOnly || rec.Info.Admission == taskstore.Pending {
-		h, err := e.Store.Create(ctx, rec, messageID)
+		h, err := e.Store.Create(ctx, rec, messageID, rows...)
 		if err != nil {
 			return accepted{}, err
 		}
@@ -205,7 +216,7 @@ func (e *Engine) begin(ctx context.Context, rec *taskstore.Record, skill *agent.
 			return accepted{}, known
 		}
 	}
-	h, stored := e.Store.Begin(rec, messageID)
+	h, stored := e.Store.Begin(rec, messageID, rows...)
 	r := e.launchFor(h, 1)
 	if err := e.Store.Stored(stored); err != nil {
 		r.cancel(errCanceled)

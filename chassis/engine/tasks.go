@@ -10,7 +10,6 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/emptypb"
 
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/fault"
@@ -21,6 +20,9 @@ import (
 func (e *Engine) GetTask(ctx context.Context, req *a2apb.GetTaskRequest) (*a2apb.Task, error) {
 	rec, err := e.read(ctx, req.GetId(), req.HistoryLength)
 	if err != nil {
+		return nil, err
+	}
+	if err := e.pushHealth(ctx, rec); err != nil {
 		return nil, err
 	}
 	t := e.present(rec)
@@ -223,35 +225,4 @@ func (e *Engine) extendedCard(ctx context.Context) (*a2apb.AgentCard, error) {
 	}
 	card := proto.CloneOf(e.Card)
 	return card, e.Agent.Extended(ctx, call.Principal, card)
-}
-
-// errNoPush answers every push operation: the card does not declare push
-// notifications (specification 3.3.4).
-var errNoPush = fault.New(fault.PushNotSupported, "the agent sends no push notifications; stream or poll the task")
-
-func (e *Engine) push(ctx context.Context) error {
-	if _, err := e.call(ctx); err != nil {
-		return err
-	}
-	return errNoPush
-}
-
-// CreateTaskPushNotificationConfig answers that push is not declared.
-func (e *Engine) CreateTaskPushNotificationConfig(ctx context.Context, _ *a2apb.TaskPushNotificationConfig) (*a2apb.TaskPushNotificationConfig, error) {
-	return nil, e.push(ctx)
-}
-
-// GetTaskPushNotificationConfig answers that push is not declared.
-func (e *Engine) GetTaskPushNotificationConfig(ctx context.Context, _ *a2apb.GetTaskPushNotificationConfigRequest) (*a2apb.TaskPushNotificationConfig, error) {
-	return nil, e.push(ctx)
-}
-
-// ListTaskPushNotificationConfigs answers that push is not declared.
-func (e *Engine) ListTaskPushNotificationConfigs(ctx context.Context, _ *a2apb.ListTaskPushNotificationConfigsRequest) (*a2apb.ListTaskPushNotificationConfigsResponse, error) {
-	return nil, e.push(ctx)
-}
-
-// DeleteTaskPushNotificationConfig answers that push is not declared.
-func (e *Engine) DeleteTaskPushNotificationConfig(ctx context.Context, _ *a2apb.DeleteTaskPushNotificationConfigRequest) (*emptypb.Empty, error) {
-	return nil, e.push(ctx)
 }

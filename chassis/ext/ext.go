@@ -25,6 +25,11 @@ const (
 	// Plan in a task's or an event's metadata is an object that describes the
 	// plan behind the task and the state of its steps.
 	Plan = "urn:sabha:ext:plan:v1"
+	// Push in the metadata of a Task that GetTask answers is an object: by the id of
+	// each push configuration, how its notifications fare. It has state (active,
+	// retrying, disabled), delivered (the Cursor of the newest event that arrived) and,
+	// after failures, failures (how many in a row), reason, nextAttempt or disabledAt.
+	Push = "urn:sabha:ext:push:v1"
 	// Labels in a part's metadata is an object with the part's integrity and
 	// confidentiality. Only services of the platform set it; it is stripped
 	// from what comes in from outside.

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/engine"
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/taskstore"
@@ -20,9 +21,10 @@ import (
 // admin serves what operators and auditors may see of a persona.
 type admin struct {
 	adminv1.UnimplementedAdminServiceServer
-	store *taskstore.Store
-	agent string
-	card  *a2apb.AgentCard
+	store  *taskstore.Store
+	engine *engine.Engine
+	agent  string
+	card   *a2apb.AgentCard
 }
 
 // ListTasks lists tasks of every caller, newest status first.

@@ -1,9 +1,12 @@
 package service
 
 import (
+	"slices"
+
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/proto"
 
+	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/ext"
 )
 
@@ -11,6 +14,13 @@ import (
 var extensions = []*a2apb.AgentExtension{
 	{Uri: ext.Skill, Description: "Message metadata: the id of the skill that is asked for."},
 	{Uri: ext.Cursor, Description: "Task and event metadata: the place epoch.version of a change. Sent back as Last-Event-ID or gRPC metadata a2a-cursor on subscribe, the stream continues after it; a gap is marked on the snapshot that mends it."},
+	{Uri: ext.Push, Description: "Task metadata that GetTask answers: by push configuration, its state (active, retrying, disabled), the place that has arrived, and the reason of failures."},
+}
+
+// hasTasks tells whether there is anything to notify of: a skill that clients may
+// call and that makes tasks.
+func hasTasks(p *Persona) bool {
+	return slices.ContainsFunc(p.Agent.Skills, func(s agent.Skill) bool { return s.Run != nil && !s.Internal })
 }
 
 // Card is the public card of a persona, without what its publisher adds:
@@ -21,7 +31,7 @@ func Card(p *Persona) *a2apb.AgentCard {
 		Name: a.Name, Description: a.Description, Version: a.Version,
 		Provider: &a2apb.AgentProvider{Organization: "Sabha", Url: "https://sabha.dev"},
 		Capabilities: &a2apb.AgentCapabilities{
-			Streaming: proto.Bool(true), PushNotifications: proto.Bool(false),
+			Streaming: proto.Bool(true), PushNotifications: proto.Bool(hasTasks(p)),
 			ExtendedAgentCard: proto.Bool(p.ExtendedCard || a.Extended != nil),
 			Extensions:        append(append([]*a2apb.AgentExtension(nil), extensions...), a.Extensions...),
 		},

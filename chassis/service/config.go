@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"go.yaml.in/yaml/v3"
+
+	"sabha.dev/chassis/egress"
 )
 
 // Config is what every service is told.
@@ -28,6 +30,18 @@ type Config struct {
 	// Peers are the gRPC addresses of other services by name: one for each service,
 	// or those of its replicas separated by commas.
 	Peers map[string]string `yaml:"peers"`
+	// Push says how events are sent to the webhooks of clients. The gateway and the
+	// console, which have no tasks, do not use it.
+	Push Push `yaml:"push"`
+}
+
+// Push is the configuration of webhooks.
+type Push struct {
+	// Allow opens networks beside the public ones, as CIDRs: loopback, private and
+	// other special addresses are refused unless they are in one.
+	Allow []string `yaml:"allow"`
+	// MaxFailures in a row disable a configuration; 0 means 30, about 2.5 hours.
+	MaxFailures int `yaml:"max_failures"`
 }
 
 // Load reads a YAML file strictly: unknown keys are refused with their line.
@@ -57,6 +71,18 @@ func (c Config) Check() error {
 		if f.value == "" {
 			errs = append(errs, fmt.Errorf("%s is missing: %s", f.name, f.help))
 		}
+	}
+	errs = append(errs, c.Push.check())
+	return errors.Join(errs...)
+}
+
+func (p Push) check() error {
+	var errs []error
+	if _, err := egress.New(p.Allow); err != nil {
+		errs = append(errs, fmt.Errorf("push.allow: %w", err))
+	}
+	if p.MaxFailures < 0 {
+		errs = append(errs, errors.New("push.max_failures must not be negative"))
 	}
 	return errors.Join(errs...)
 }

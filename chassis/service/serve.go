@@ -26,6 +26,7 @@ import (
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/metrics"
+	"sabha.dev/chassis/push"
 	"sabha.dev/chassis/taskstore"
 	"sabha.dev/chassis/trace"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
@@ -113,9 +114,15 @@ func Start(ctx context.Context, d Definition, env Env) (_ *Running, err error) {
 		screener = admission.New(security)
 	}
 	card := Card(r.persona)
+	var webhooks *push.Config
+	if card.GetCapabilities().GetPushNotifications() {
+		if webhooks, err = d.Config.Push.open(d.Name, env.Key); err != nil {
+			return nil, err
+		}
+	}
 	r.engine, err = engine.New(engine.Config{
 		Agent: r.persona.Agent, Store: r.store, Log: log, NATS: env.NATS, Clock: env.Clock, Logger: env.Log,
-		Screener: screener, Card: card, Metrics: counts,
+		Screener: screener, Card: card, Metrics: counts, Push: webhooks,
 		AllowRepeatedMessageIDs: r.persona.AllowRepeatedMessageIDs,
 	})
 	if err != nil {
@@ -139,7 +146,7 @@ func Start(ctx context.Context, d Definition, env Env) (_ *Running, err error) {
 	}
 	r.grpc = NewGRPC(r.base, personaPolicy())
 	a2apb.RegisterA2AServiceServer(r.grpc, r.engine)
-	adminv1.RegisterAdminServiceServer(r.grpc, &admin{store: r.store, agent: d.Name, card: card})
+	adminv1.RegisterAdminServiceServer(r.grpc, &admin{store: r.store, engine: r.engine, agent: d.Name, card: card})
 	grpc_health_v1.RegisterHealthServer(r.grpc, health.NewServer())
 	go func() { r.failed <- r.grpc.Serve(listener) }()
 	return r, r.serveHTTP(d)
@@ -153,9 +160,13 @@ func personaPolicy() identity.Policy {
 	for _, s := range a2apb.A2AService_ServiceDesc.Streams {
 		p["/"+a2apb.A2AService_ServiceDesc.ServiceName+"/"+s.StreamName] = identity.Rule{}
 	}
-	for _, m := range []string{adminv1.AdminService_ListTasks_FullMethodName, adminv1.AdminService_ListHops_FullMethodName, adminv1.AdminService_GetCard_FullMethodName} {
+	for _, m := range []string{
+		adminv1.AdminService_ListTasks_FullMethodName, adminv1.AdminService_ListHops_FullMethodName,
+		adminv1.AdminService_ListDeadPushes_FullMethodName, adminv1.AdminService_GetCard_FullMethodName,
+	} {
 		p[m] = identity.Rule{Actors: []string{identity.Gateway, "console"}}
 	}
+	p[adminv1.AdminService_ResendPush_FullMethodName] = identity.Rule{Actors: []string{identity.Gateway}}
 	p[grpc_health_v1.Health_Check_FullMethodName] = identity.Rule{Open: true}
 	return p
 }

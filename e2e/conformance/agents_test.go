@@ -17,7 +17,7 @@ import (
 // requiredExtension is what the agent "strict" wants its clients to name.
 const requiredExtension = "https://example.com/ext/strict/v1"
 
-// agents are those behind the gateway. Skills of the one at the root:
+// agents are those behind the gateway; teller has no skill but tell. Skills of the one at the root:
 //
 //   - complete: an artifact, then completed
 //   - chunks: one artifact in three pieces, then completed
@@ -62,6 +62,8 @@ func (a *agents) build(name string) func(context.Context, *service.Base) (*servi
 			}
 		case "strict":
 			p.Agent.Extensions = []*a2apb.AgentExtension{{Uri: requiredExtension, Required: true}}
+		case "teller":
+			p.Agent.Skills = []agent.Skill{tell}
 		case "bare":
 			p.ExtendedCard = true
 		}
@@ -83,15 +85,17 @@ func (a *agents) skills() []agent.Skill {
 			return agent.Rejected(agent.Text("against the rules")), nil
 		}},
 		{ID: "text", Name: "Text", Description: "Takes text.", InputModes: []string{"text/plain"}, Run: complete},
-		{ID: "tell", Name: "Tell", Description: "Tells.", Anonymous: true, Answer: func(_ context.Context, r *agent.Request) (*a2apb.Message, error) {
-			return agent.Message(agent.Text("told " + r.Principal.Subject)), nil
-		}},
+		tell,
 		{ID: "mute", Name: "Mute", Description: "Says nothing.", Answer: func(context.Context, *agent.Request) (*a2apb.Message, error) {
 			return &a2apb.Message{}, nil
 		}},
 		{ID: "refuse", Name: "Refuse", Description: "Refuses.", Answer: refuse},
 	}
 }
+
+var tell = agent.Skill{ID: "tell", Name: "Tell", Description: "Tells.", Anonymous: true, Answer: func(_ context.Context, r *agent.Request) (*a2apb.Message, error) {
+	return agent.Message(agent.Text("told " + r.Principal.Subject)), nil
+}}
 
 func complete(_ context.Context, run agent.Run) (agent.Outcome, error) {
 	err := run.Artifact(&a2apb.Artifact{ArtifactId: "a", Name: "answer", Parts: []*a2apb.Part{agent.Text("42")}})

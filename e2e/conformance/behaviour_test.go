@@ -365,7 +365,8 @@ func TestTenantsHaveTheirOwnTasksAndCards(t *testing.T) {
 			t.Errorf("with the required extension named: %v", got)
 		}
 	})
-	for path, want := range map[string]string{"": "planner", "/plain": "plain", "/strict": "strict"} {
+	for path, want := range map[string]string{"": "planner", "/plain": "plain", "/strict": "strict", "/teller": "teller"} {
+		declared := want != "teller" // which has no tasks to notify of
 		resp := s.exchange(t, call{version: "none"}, "GET", path+"/.well-known/agent-card.json", "")
 		var card struct {
 			Name         string
@@ -380,7 +381,7 @@ func TestTenantsHaveTheirOwnTasksAndCards(t *testing.T) {
 		if err := json.Unmarshal(bodyOf(t, resp), &card); err != nil || resp.StatusCode != 200 {
 			t.Fatalf("card of %s: %d, %v", want, resp.StatusCode, err)
 		}
-		if card.Name != want || !card.Capabilities.Streaming || card.Capabilities.PushNotifications {
+		if card.Name != want || !card.Capabilities.Streaming || card.Capabilities.PushNotifications != declared {
 			t.Errorf("card of %s: %+v", want, card)
 		}
 		if resp.Header.Get("ETag") == "" || !strings.Contains(resp.Header.Get("Cache-Control"), "max-age=") {

@@ -99,12 +99,22 @@ func TestConditionsAreTheSameOnEveryBinding(t *testing.T) {
 			add("missing task", method, req, taskNotFound)
 		}
 		add("finished task", "CancelTask", &a2apb.CancelTaskRequest{Id: done.GetId()}, notCancelable)
-		for method, req := range onPush(done.GetId()) {
-			add("push is not declared", method, req, noPush)
+		for method, req := range onPush(missing) {
+			add("missing task", method, req, taskNotFound)
+			add("push is not declared", method, toTenant("teller", req), noPush)
 		}
-		push := sendTo("", message("complete", "go"))
-		push.Configuration = &a2apb.SendMessageConfiguration{TaskPushNotificationConfig: &a2apb.TaskPushNotificationConfig{Url: "https://example.com/hook"}}
-		sends("push is not declared", push, noPush)
+		add("unknown push configuration", "GetTaskPushNotificationConfig", onPush(done.GetId())["GetTaskPushNotificationConfig"], taskNotFound)
+		sends("push is not declared", withPush("teller", "tell", &a2apb.TaskPushNotificationConfig{Url: "https://example.com/hook"}), noPush)
+		for field, list := range badPushes {
+			for _, bad := range list {
+				add("push "+field, "CreateTaskPushNotificationConfig", ofTask(bad, done.GetId()), invalid(field))
+				sends("push "+field, withPush("", "complete", bad), invalid("configuration.taskPushNotificationConfig."+field))
+			}
+		}
+		for _, size := range []int32{-1, 101} {
+			add("page size", "ListTaskPushNotificationConfigs", &a2apb.ListTaskPushNotificationConfigsRequest{TaskId: done.GetId(), PageSize: size}, invalid("pageSize"))
+		}
+		add("page token", "ListTaskPushNotificationConfigs", &a2apb.ListTaskPushNotificationConfigsRequest{TaskId: done.GetId(), PageToken: "%%%"}, invalid("pageToken"))
 		for _, method := range []string{"SendMessage", "SendStreamingMessage", "SubscribeToTask"} {
 			add("finished task", method, onTask(done.GetId())[method], unsupported)
 		}
@@ -263,11 +273,7 @@ func TestAnothersTaskIsAsGoodAsMissing(t *testing.T) {
 				if got, want := strings.ReplaceAll(foreign.String(), alices.GetId(), missing), none.String(); got != want {
 					t.Errorf("%s of a foreign task: %s\nof a missing one: %s", method, got, want)
 				}
-				want := taskNotFound
-				if strings.Contains(method, "Push") {
-					want = noPush // not declared, whosever the task is
-				}
-				want.check(t, b, foreign)
+				taskNotFound.check(t, b, foreign)
 			}
 		}
 		list := &a2apb.ListTasksResponse{}

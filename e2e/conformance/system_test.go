@@ -33,7 +33,7 @@ type system struct {
 }
 
 // tenants beside the root.
-var tenants = []string{"strict", "bare", "plain"}
+var tenants = []string{"strict", "bare", "plain", "teller"}
 
 func start(t *testing.T) *system {
 	t.Helper()
@@ -53,7 +53,9 @@ func start(t *testing.T) *system {
 	for _, name := range append([]string{"planner"}, tenants...) {
 		env.Key = private[name]
 		running, err := service.Start(t.Context(), service.Definition{
-			Name: name, Config: service.Config{Database: "sqlite:" + filepath.Join(t.TempDir(), name+".db") + "?sync=normal"}, Build: s.agent.build(name),
+			Name: name, Build: s.agent.build(name), Config: service.Config{
+				Database: "sqlite:" + filepath.Join(t.TempDir(), name+".db") + "?sync=normal", Push: service.Push{Allow: []string{"127.0.0.0/8"}},
+			},
 		}, env)
 		if err != nil {
 			t.Fatal(err)

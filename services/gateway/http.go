@@ -1,6 +1,10 @@
 package gateway
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +16,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"sabha.dev/chassis/binding"
+	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/service"
 	"sabha.dev/services/gateway/internal/cards"
 	"sabha.dev/services/gateway/internal/edge"
@@ -33,7 +38,12 @@ func (r *Running) serveHTTP(c Config, guard *edge.Guard, source *cards.Source, p
 		return err
 	}
 	operators := service.Handler(r.base, nil)
+	keys, err := publishedKeys(r.base.Keys)
+	if err != nil {
+		return err
+	}
 	paths := map[string]http.Handler{
+		JWKSPath:   keys,
 		"/healthz": http.HandlerFunc(r.healthz),
 		"/metrics": guard.Handler(operators, edge.Operator, edge.Auditor),
 	}
@@ -63,6 +73,27 @@ func (r *Running) serveWeb(l net.Listener, h http.Handler) {
 			r.failed <- err
 		}
 	}()
+}
+
+// JWKSPath is where the public keys are, with which receivers of notifications
+// verify their signatures.
+const JWKSPath = "/.well-known/jwks.json"
+
+// publishedKeys serves the keys of all services to everybody.
+func publishedKeys(keys identity.Keyring) (http.Handler, error) {
+	body, err := json.Marshal(keys.JWKS())
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(body)
+	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Type", "application/jwk-set+json")
+		h.Set("Cache-Control", "public, max-age=300")
+		h.Set("ETag", tag)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+	}), nil
 }
 
 // healthz tells whether the gateway takes calls; while it stops it does not.

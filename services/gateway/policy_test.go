@@ -26,6 +26,7 @@ type who struct{ nobody, caller, operator, auditor string }
 var (
 	everyone  = who{admitted, admitted, admitted, admitted}
 	overseers = who{unknown, refused, admitted, admitted}
+	operators = who{unknown, refused, admitted, refused}
 	noOne     = who{refused, refused, refused, refused}
 )
 
@@ -44,6 +45,8 @@ var decided = map[string]who{
 	a2apb.A2AService_GetExtendedAgentCard_FullMethodName:             everyone,
 	adminv1.AdminService_ListTasks_FullMethodName:                    overseers,
 	adminv1.AdminService_ListHops_FullMethodName:                     overseers,
+	adminv1.AdminService_ListDeadPushes_FullMethodName:               overseers,
+	adminv1.AdminService_ResendPush_FullMethodName:                   operators,
 	adminv1.AdminService_GetCard_FullMethodName:                      noOne,
 	grpc_health_v1.Health_Check_FullMethodName:                       everyone,
 	grpc_health_v1.Health_List_FullMethodName:                        noOne,

@@ -49,6 +49,8 @@ type Options struct {
 	PublicURL string
 	// Sync is the durability of SQLite commits: "full" (also when empty) or "normal".
 	Sync string
+	// PushAllow opens networks that webhooks may be in beside the public ones, as CIDRs.
+	PushAllow []string
 	// Model writes answers; empty for none.
 	Model planner.Model
 	// MCP is the server whose tools the executor calls; nil for none.
@@ -181,7 +183,10 @@ func (p *Platform) config(name string) service.Config {
 	if sync == "" {
 		sync = "full"
 	}
-	return service.Config{Database: "sqlite:" + filepath.Join(p.options.Data, name+".db") + "?sync=" + sync}
+	return service.Config{
+		Database: "sqlite:" + filepath.Join(p.options.Data, name+".db") + "?sync=" + sync,
+		Push:     service.Push{Allow: p.options.PushAllow},
+	}
 }
 
 // env of a service in this process.

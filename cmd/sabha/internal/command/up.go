@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sabha.dev/chassis/egress"
 	"sabha.dev/chassis/service"
 	"sabha.dev/chassis/sqldb"
 	"sabha.dev/cmd/sabha/platform"
@@ -60,6 +61,7 @@ makes an API key and prints it once. Ctrl-C stops.`,
 	f.StringVar(&o.Data, "data", defaultData, "folder for databases, event log and keys")
 	f.StringVar(&o.Docs, "docs", defaultDocs, "folder of documents to answer from")
 	f.StringVar(&o.Playbooks, "playbooks", "", "folder of playbooks beside the built-in ones")
+	f.StringSliceVar(&o.PushAllow, "push-allow", nil, "networks that webhooks may be in beside public ones, as CIDRs (127.0.0.0/8 for this machine)")
 	f.StringVar(&model.BaseURL, "model-url", "", "base URL of an OpenAI-compatible endpoint that writes answers (without one they are quoted)")
 	f.StringVar(&model.Name, "model", "", "name of the model at --model-url")
 	f.StringVar(&model.KeyFile, "model-key-file", "", "file that holds the API key for --model-url")
@@ -76,6 +78,9 @@ func (r *run) runUp(ctx context.Context, o platform.Options) error {
 		if _, _, err := net.SplitHostPort(address); err != nil {
 			return usagef("--%s %q is not an address; write HOST:PORT or :PORT", flag, address)
 		}
+	}
+	if _, err := egress.New(o.PushAllow); err != nil {
+		return usagef("--push-allow: %v", err)
 	}
 	service.Tune()
 	began := r.Clock.Now()

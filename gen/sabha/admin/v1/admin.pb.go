@@ -413,6 +413,331 @@ func (x *TaskSummary) GetPlan() *structpb.Struct {
 	return nil
 }
 
+type ListDeadPushesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only those of this service; empty means every one that is asked.
+	Service string `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"`
+	// 1 to 100 of each service; 0 means 50.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Only with a service.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDeadPushesRequest) Reset() {
+	*x = ListDeadPushesRequest{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDeadPushesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDeadPushesRequest) ProtoMessage() {}
+
+func (x *ListDeadPushesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDeadPushesRequest.ProtoReflect.Descriptor instead.
+func (*ListDeadPushesRequest) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ListDeadPushesRequest) GetService() string {
+	if x != nil {
+		return x.Service
+	}
+	return ""
+}
+
+func (x *ListDeadPushesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListDeadPushesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListDeadPushesResponse struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Pushes []*DeadPush            `protobuf:"bytes,1,rep,name=pushes,proto3" json:"pushes,omitempty"`
+	// Of the one service that was asked; empty when there are no more.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDeadPushesResponse) Reset() {
+	*x = ListDeadPushesResponse{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDeadPushesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDeadPushesResponse) ProtoMessage() {}
+
+func (x *ListDeadPushesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDeadPushesResponse.ProtoReflect.Descriptor instead.
+func (*ListDeadPushesResponse) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ListDeadPushesResponse) GetPushes() []*DeadPush {
+	if x != nil {
+		return x.Pushes
+	}
+	return nil
+}
+
+func (x *ListDeadPushesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// DeadPush is a push configuration that was given up. What it authenticates with is not shown.
+type DeadPush struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service that has the task.
+	Service  string `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"`
+	TaskId   string `protobuf:"bytes,2,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	ConfigId string `protobuf:"bytes,3,opt,name=config_id,json=configId,proto3" json:"config_id,omitempty"`
+	// The URL without its query.
+	Url    string `protobuf:"bytes,4,opt,name=url,proto3" json:"url,omitempty"`
+	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Failed attempts in a row.
+	Failures   int32                  `protobuf:"varint,6,opt,name=failures,proto3" json:"failures,omitempty"`
+	DisabledAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=disabled_at,json=disabledAt,proto3" json:"disabled_at,omitempty"`
+	// Versions of the newest event that arrived, and of the newest there is.
+	Delivered     int64 `protobuf:"varint,8,opt,name=delivered,proto3" json:"delivered,omitempty"`
+	Newest        int64 `protobuf:"varint,9,opt,name=newest,proto3" json:"newest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeadPush) Reset() {
+	*x = DeadPush{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeadPush) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeadPush) ProtoMessage() {}
+
+func (x *DeadPush) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeadPush.ProtoReflect.Descriptor instead.
+func (*DeadPush) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *DeadPush) GetService() string {
+	if x != nil {
+		return x.Service
+	}
+	return ""
+}
+
+func (x *DeadPush) GetTaskId() string {
+	if x != nil {
+		return x.TaskId
+	}
+	return ""
+}
+
+func (x *DeadPush) GetConfigId() string {
+	if x != nil {
+		return x.ConfigId
+	}
+	return ""
+}
+
+func (x *DeadPush) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *DeadPush) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *DeadPush) GetFailures() int32 {
+	if x != nil {
+		return x.Failures
+	}
+	return 0
+}
+
+func (x *DeadPush) GetDisabledAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DisabledAt
+	}
+	return nil
+}
+
+func (x *DeadPush) GetDelivered() int64 {
+	if x != nil {
+		return x.Delivered
+	}
+	return 0
+}
+
+func (x *DeadPush) GetNewest() int64 {
+	if x != nil {
+		return x.Newest
+	}
+	return 0
+}
+
+type ResendPushRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Service       string                 `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"`
+	TaskId        string                 `protobuf:"bytes,2,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	ConfigId      string                 `protobuf:"bytes,3,opt,name=config_id,json=configId,proto3" json:"config_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResendPushRequest) Reset() {
+	*x = ResendPushRequest{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResendPushRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResendPushRequest) ProtoMessage() {}
+
+func (x *ResendPushRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResendPushRequest.ProtoReflect.Descriptor instead.
+func (*ResendPushRequest) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ResendPushRequest) GetService() string {
+	if x != nil {
+		return x.Service
+	}
+	return ""
+}
+
+func (x *ResendPushRequest) GetTaskId() string {
+	if x != nil {
+		return x.TaskId
+	}
+	return ""
+}
+
+func (x *ResendPushRequest) GetConfigId() string {
+	if x != nil {
+		return x.ConfigId
+	}
+	return ""
+}
+
+type ResendPushResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResendPushResponse) Reset() {
+	*x = ResendPushResponse{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResendPushResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResendPushResponse) ProtoMessage() {}
+
+func (x *ResendPushResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResendPushResponse.ProtoReflect.Descriptor instead.
+func (*ResendPushResponse) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{9}
+}
+
 type ListHopsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A task id: every hop of the request it belongs to.
@@ -425,7 +750,7 @@ type ListHopsRequest struct {
 
 func (x *ListHopsRequest) Reset() {
 	*x = ListHopsRequest{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[5]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -437,7 +762,7 @@ func (x *ListHopsRequest) String() string {
 func (*ListHopsRequest) ProtoMessage() {}
 
 func (x *ListHopsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[5]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -450,7 +775,7 @@ func (x *ListHopsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHopsRequest.ProtoReflect.Descriptor instead.
 func (*ListHopsRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{5}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListHopsRequest) GetTaskId() string {
@@ -476,7 +801,7 @@ type ListHopsResponse struct {
 
 func (x *ListHopsResponse) Reset() {
 	*x = ListHopsResponse{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[6]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -488,7 +813,7 @@ func (x *ListHopsResponse) String() string {
 func (*ListHopsResponse) ProtoMessage() {}
 
 func (x *ListHopsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[6]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -501,7 +826,7 @@ func (x *ListHopsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHopsResponse.ProtoReflect.Descriptor instead.
 func (*ListHopsResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{6}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListHopsResponse) GetHops() []*Hop {
@@ -539,7 +864,7 @@ type Hop struct {
 
 func (x *Hop) Reset() {
 	*x = Hop{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[7]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -551,7 +876,7 @@ func (x *Hop) String() string {
 func (*Hop) ProtoMessage() {}
 
 func (x *Hop) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[7]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -564,7 +889,7 @@ func (x *Hop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hop.ProtoReflect.Descriptor instead.
 func (*Hop) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{7}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Hop) GetTaskId() string {
@@ -728,7 +1053,31 @@ const file_sabha_admin_v1_admin_proto_rawDesc = "" +
 	"\x0eparent_task_id\x18\x0f \x01(\tR\fparentTaskId\x12 \n" +
 	"\froot_task_id\x18\x10 \x01(\tR\n" +
 	"rootTaskId\x12+\n" +
-	"\x04plan\x18\x11 \x01(\v2\x17.google.protobuf.StructR\x04plan\"E\n" +
+	"\x04plan\x18\x11 \x01(\v2\x17.google.protobuf.StructR\x04plan\"m\n" +
+	"\x15ListDeadPushesRequest\x12\x18\n" +
+	"\aservice\x18\x01 \x01(\tR\aservice\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"r\n" +
+	"\x16ListDeadPushesResponse\x120\n" +
+	"\x06pushes\x18\x01 \x03(\v2\x18.sabha.admin.v1.DeadPushR\x06pushes\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x93\x02\n" +
+	"\bDeadPush\x12\x18\n" +
+	"\aservice\x18\x01 \x01(\tR\aservice\x12\x17\n" +
+	"\atask_id\x18\x02 \x01(\tR\x06taskId\x12\x1b\n" +
+	"\tconfig_id\x18\x03 \x01(\tR\bconfigId\x12\x10\n" +
+	"\x03url\x18\x04 \x01(\tR\x03url\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x1a\n" +
+	"\bfailures\x18\x06 \x01(\x05R\bfailures\x12;\n" +
+	"\vdisabled_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"disabledAt\x12\x1c\n" +
+	"\tdelivered\x18\b \x01(\x03R\tdelivered\x12\x16\n" +
+	"\x06newest\x18\t \x01(\x03R\x06newest\"c\n" +
+	"\x11ResendPushRequest\x12\x18\n" +
+	"\aservice\x18\x01 \x01(\tR\aservice\x12\x17\n" +
+	"\atask_id\x18\x02 \x01(\tR\x06taskId\x12\x1b\n" +
+	"\tconfig_id\x18\x03 \x01(\tR\bconfigId\"\x14\n" +
+	"\x12ResendPushResponse\"E\n" +
 	"\x0fListHopsRequest\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x19\n" +
 	"\btrace_id\x18\x02 \x01(\tR\atraceId\";\n" +
@@ -754,10 +1103,13 @@ const file_sabha_admin_v1_admin_proto_rawDesc = "" +
 	"\x06reason\x18\x0e \x01(\tR\x06reason\x12%\n" +
 	"\x0erequest_digest\x18\x0f \x01(\tR\rrequestDigest\x12'\n" +
 	"\x0fresponse_digest\x18\x10 \x01(\tR\x0eresponseDigest\x12\x1c\n" +
-	"\tadmission\x18\x11 \x01(\tR\tadmission2\xfb\x01\n" +
+	"\tadmission\x18\x11 \x01(\tR\tadmission2\xb1\x03\n" +
 	"\fAdminService\x12P\n" +
 	"\tListTasks\x12 .sabha.admin.v1.ListTasksRequest\x1a!.sabha.admin.v1.ListTasksResponse\x12M\n" +
-	"\bListHops\x12\x1f.sabha.admin.v1.ListHopsRequest\x1a .sabha.admin.v1.ListHopsResponse\x12J\n" +
+	"\bListHops\x12\x1f.sabha.admin.v1.ListHopsRequest\x1a .sabha.admin.v1.ListHopsResponse\x12_\n" +
+	"\x0eListDeadPushes\x12%.sabha.admin.v1.ListDeadPushesRequest\x1a&.sabha.admin.v1.ListDeadPushesResponse\x12S\n" +
+	"\n" +
+	"ResendPush\x12!.sabha.admin.v1.ResendPushRequest\x1a\".sabha.admin.v1.ResendPushResponse\x12J\n" +
 	"\aGetCard\x12\x1e.sabha.admin.v1.GetCardRequest\x1a\x1f.sabha.admin.v1.GetCardResponseB&Z$sabha.dev/gen/sabha/admin/v1;adminv1b\x06proto3"
 
 var (
@@ -772,40 +1124,51 @@ func file_sabha_admin_v1_admin_proto_rawDescGZIP() []byte {
 	return file_sabha_admin_v1_admin_proto_rawDescData
 }
 
-var file_sabha_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_sabha_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_sabha_admin_v1_admin_proto_goTypes = []any{
-	(*GetCardRequest)(nil),        // 0: sabha.admin.v1.GetCardRequest
-	(*GetCardResponse)(nil),       // 1: sabha.admin.v1.GetCardResponse
-	(*ListTasksRequest)(nil),      // 2: sabha.admin.v1.ListTasksRequest
-	(*ListTasksResponse)(nil),     // 3: sabha.admin.v1.ListTasksResponse
-	(*TaskSummary)(nil),           // 4: sabha.admin.v1.TaskSummary
-	(*ListHopsRequest)(nil),       // 5: sabha.admin.v1.ListHopsRequest
-	(*ListHopsResponse)(nil),      // 6: sabha.admin.v1.ListHopsResponse
-	(*Hop)(nil),                   // 7: sabha.admin.v1.Hop
-	nil,                           // 8: sabha.admin.v1.ListTasksResponse.CountsEntry
-	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 10: google.protobuf.Struct
+	(*GetCardRequest)(nil),         // 0: sabha.admin.v1.GetCardRequest
+	(*GetCardResponse)(nil),        // 1: sabha.admin.v1.GetCardResponse
+	(*ListTasksRequest)(nil),       // 2: sabha.admin.v1.ListTasksRequest
+	(*ListTasksResponse)(nil),      // 3: sabha.admin.v1.ListTasksResponse
+	(*TaskSummary)(nil),            // 4: sabha.admin.v1.TaskSummary
+	(*ListDeadPushesRequest)(nil),  // 5: sabha.admin.v1.ListDeadPushesRequest
+	(*ListDeadPushesResponse)(nil), // 6: sabha.admin.v1.ListDeadPushesResponse
+	(*DeadPush)(nil),               // 7: sabha.admin.v1.DeadPush
+	(*ResendPushRequest)(nil),      // 8: sabha.admin.v1.ResendPushRequest
+	(*ResendPushResponse)(nil),     // 9: sabha.admin.v1.ResendPushResponse
+	(*ListHopsRequest)(nil),        // 10: sabha.admin.v1.ListHopsRequest
+	(*ListHopsResponse)(nil),       // 11: sabha.admin.v1.ListHopsResponse
+	(*Hop)(nil),                    // 12: sabha.admin.v1.Hop
+	nil,                            // 13: sabha.admin.v1.ListTasksResponse.CountsEntry
+	(*timestamppb.Timestamp)(nil),  // 14: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),        // 15: google.protobuf.Struct
 }
 var file_sabha_admin_v1_admin_proto_depIdxs = []int32{
 	4,  // 0: sabha.admin.v1.ListTasksResponse.tasks:type_name -> sabha.admin.v1.TaskSummary
-	8,  // 1: sabha.admin.v1.ListTasksResponse.counts:type_name -> sabha.admin.v1.ListTasksResponse.CountsEntry
-	9,  // 2: sabha.admin.v1.TaskSummary.created_at:type_name -> google.protobuf.Timestamp
-	9,  // 3: sabha.admin.v1.TaskSummary.status_at:type_name -> google.protobuf.Timestamp
-	10, // 4: sabha.admin.v1.TaskSummary.plan:type_name -> google.protobuf.Struct
-	7,  // 5: sabha.admin.v1.ListHopsResponse.hops:type_name -> sabha.admin.v1.Hop
-	9,  // 6: sabha.admin.v1.Hop.started_at:type_name -> google.protobuf.Timestamp
-	9,  // 7: sabha.admin.v1.Hop.ended_at:type_name -> google.protobuf.Timestamp
-	2,  // 8: sabha.admin.v1.AdminService.ListTasks:input_type -> sabha.admin.v1.ListTasksRequest
-	5,  // 9: sabha.admin.v1.AdminService.ListHops:input_type -> sabha.admin.v1.ListHopsRequest
-	0,  // 10: sabha.admin.v1.AdminService.GetCard:input_type -> sabha.admin.v1.GetCardRequest
-	3,  // 11: sabha.admin.v1.AdminService.ListTasks:output_type -> sabha.admin.v1.ListTasksResponse
-	6,  // 12: sabha.admin.v1.AdminService.ListHops:output_type -> sabha.admin.v1.ListHopsResponse
-	1,  // 13: sabha.admin.v1.AdminService.GetCard:output_type -> sabha.admin.v1.GetCardResponse
-	11, // [11:14] is the sub-list for method output_type
-	8,  // [8:11] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	13, // 1: sabha.admin.v1.ListTasksResponse.counts:type_name -> sabha.admin.v1.ListTasksResponse.CountsEntry
+	14, // 2: sabha.admin.v1.TaskSummary.created_at:type_name -> google.protobuf.Timestamp
+	14, // 3: sabha.admin.v1.TaskSummary.status_at:type_name -> google.protobuf.Timestamp
+	15, // 4: sabha.admin.v1.TaskSummary.plan:type_name -> google.protobuf.Struct
+	7,  // 5: sabha.admin.v1.ListDeadPushesResponse.pushes:type_name -> sabha.admin.v1.DeadPush
+	14, // 6: sabha.admin.v1.DeadPush.disabled_at:type_name -> google.protobuf.Timestamp
+	12, // 7: sabha.admin.v1.ListHopsResponse.hops:type_name -> sabha.admin.v1.Hop
+	14, // 8: sabha.admin.v1.Hop.started_at:type_name -> google.protobuf.Timestamp
+	14, // 9: sabha.admin.v1.Hop.ended_at:type_name -> google.protobuf.Timestamp
+	2,  // 10: sabha.admin.v1.AdminService.ListTasks:input_type -> sabha.admin.v1.ListTasksRequest
+	10, // 11: sabha.admin.v1.AdminService.ListHops:input_type -> sabha.admin.v1.ListHopsRequest
+	5,  // 12: sabha.admin.v1.AdminService.ListDeadPushes:input_type -> sabha.admin.v1.ListDeadPushesRequest
+	8,  // 13: sabha.admin.v1.AdminService.ResendPush:input_type -> sabha.admin.v1.ResendPushRequest
+	0,  // 14: sabha.admin.v1.AdminService.GetCard:input_type -> sabha.admin.v1.GetCardRequest
+	3,  // 15: sabha.admin.v1.AdminService.ListTasks:output_type -> sabha.admin.v1.ListTasksResponse
+	11, // 16: sabha.admin.v1.AdminService.ListHops:output_type -> sabha.admin.v1.ListHopsResponse
+	6,  // 17: sabha.admin.v1.AdminService.ListDeadPushes:output_type -> sabha.admin.v1.ListDeadPushesResponse
+	9,  // 18: sabha.admin.v1.AdminService.ResendPush:output_type -> sabha.admin.v1.ResendPushResponse
+	1,  // 19: sabha.admin.v1.AdminService.GetCard:output_type -> sabha.admin.v1.GetCardResponse
+	15, // [15:20] is the sub-list for method output_type
+	10, // [10:15] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_sabha_admin_v1_admin_proto_init() }
@@ -819,7 +1182,7 @@ func file_sabha_admin_v1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sabha_admin_v1_admin_proto_rawDesc), len(file_sabha_admin_v1_admin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

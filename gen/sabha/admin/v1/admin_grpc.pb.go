@@ -21,9 +21,11 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AdminService_ListTasks_FullMethodName = "/sabha.admin.v1.AdminService/ListTasks"
-	AdminService_ListHops_FullMethodName  = "/sabha.admin.v1.AdminService/ListHops"
-	AdminService_GetCard_FullMethodName   = "/sabha.admin.v1.AdminService/GetCard"
+	AdminService_ListTasks_FullMethodName      = "/sabha.admin.v1.AdminService/ListTasks"
+	AdminService_ListHops_FullMethodName       = "/sabha.admin.v1.AdminService/ListHops"
+	AdminService_ListDeadPushes_FullMethodName = "/sabha.admin.v1.AdminService/ListDeadPushes"
+	AdminService_ResendPush_FullMethodName     = "/sabha.admin.v1.AdminService/ResendPush"
+	AdminService_GetCard_FullMethodName        = "/sabha.admin.v1.AdminService/GetCard"
 )
 
 // AdminServiceClient is the client API for AdminService service.
@@ -36,6 +38,10 @@ type AdminServiceClient interface {
 	ListTasks(ctx context.Context, in *ListTasksRequest, opts ...grpc.CallOption) (*ListTasksResponse, error)
 	// ListHops returns the audit rows of one request in this service, oldest first.
 	ListHops(ctx context.Context, in *ListHopsRequest, opts ...grpc.CallOption) (*ListHopsResponse, error)
+	// ListDeadPushes lists push configurations that were disabled with events undelivered, the newest first.
+	ListDeadPushes(ctx context.Context, in *ListDeadPushesRequest, opts ...grpc.CallOption) (*ListDeadPushesResponse, error)
+	// ResendPush enables a disabled push configuration again and sends the task as it is.
+	ResendPush(ctx context.Context, in *ResendPushRequest, opts ...grpc.CallOption) (*ResendPushResponse, error)
 	// GetCard returns the persona's public card. The gateway publishes it under its own address.
 	GetCard(ctx context.Context, in *GetCardRequest, opts ...grpc.CallOption) (*GetCardResponse, error)
 }
@@ -68,6 +74,26 @@ func (c *adminServiceClient) ListHops(ctx context.Context, in *ListHopsRequest, 
 	return out, nil
 }
 
+func (c *adminServiceClient) ListDeadPushes(ctx context.Context, in *ListDeadPushesRequest, opts ...grpc.CallOption) (*ListDeadPushesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListDeadPushesResponse)
+	err := c.cc.Invoke(ctx, AdminService_ListDeadPushes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) ResendPush(ctx context.Context, in *ResendPushRequest, opts ...grpc.CallOption) (*ResendPushResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResendPushResponse)
+	err := c.cc.Invoke(ctx, AdminService_ResendPush_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *adminServiceClient) GetCard(ctx context.Context, in *GetCardRequest, opts ...grpc.CallOption) (*GetCardResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetCardResponse)
@@ -88,6 +114,10 @@ type AdminServiceServer interface {
 	ListTasks(context.Context, *ListTasksRequest) (*ListTasksResponse, error)
 	// ListHops returns the audit rows of one request in this service, oldest first.
 	ListHops(context.Context, *ListHopsRequest) (*ListHopsResponse, error)
+	// ListDeadPushes lists push configurations that were disabled with events undelivered, the newest first.
+	ListDeadPushes(context.Context, *ListDeadPushesRequest) (*ListDeadPushesResponse, error)
+	// ResendPush enables a disabled push configuration again and sends the task as it is.
+	ResendPush(context.Context, *ResendPushRequest) (*ResendPushResponse, error)
 	// GetCard returns the persona's public card. The gateway publishes it under its own address.
 	GetCard(context.Context, *GetCardRequest) (*GetCardResponse, error)
 	mustEmbedUnimplementedAdminServiceServer()
@@ -105,6 +135,12 @@ func (UnimplementedAdminServiceServer) ListTasks(context.Context, *ListTasksRequ
 }
 func (UnimplementedAdminServiceServer) ListHops(context.Context, *ListHopsRequest) (*ListHopsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListHops not implemented")
+}
+func (UnimplementedAdminServiceServer) ListDeadPushes(context.Context, *ListDeadPushesRequest) (*ListDeadPushesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListDeadPushes not implemented")
+}
+func (UnimplementedAdminServiceServer) ResendPush(context.Context, *ResendPushRequest) (*ResendPushResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResendPush not implemented")
 }
 func (UnimplementedAdminServiceServer) GetCard(context.Context, *GetCardRequest) (*GetCardResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetCard not implemented")
@@ -166,6 +202,42 @@ func _AdminService_ListHops_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_ListDeadPushes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListDeadPushesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).ListDeadPushes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_ListDeadPushes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).ListDeadPushes(ctx, req.(*ListDeadPushesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_ResendPush_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResendPushRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).ResendPush(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_ResendPush_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).ResendPush(ctx, req.(*ResendPushRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AdminService_GetCard_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetCardRequest)
 	if err := dec(in); err != nil {
@@ -198,6 +270,14 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListHops",
 			Handler:    _AdminService_ListHops_Handler,
+		},
+		{
+			MethodName: "ListDeadPushes",
+			Handler:    _AdminService_ListDeadPushes_Handler,
+		},
+		{
+			MethodName: "ResendPush",
+			Handler:    _AdminService_ResendPush_Handler,
 		},
 		{
 			MethodName: "GetCard",

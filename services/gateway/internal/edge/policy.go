@@ -30,9 +30,11 @@ var policy = makePolicy()
 func makePolicy() map[string]rule {
 	overseers := rule{scopes: []string{Operator, Auditor}}
 	p := map[string]rule{
-		grpc_health_v1.Health_Check_FullMethodName:    {open: true},
-		adminv1.AdminService_ListTasks_FullMethodName: overseers,
-		adminv1.AdminService_ListHops_FullMethodName:  overseers,
+		grpc_health_v1.Health_Check_FullMethodName:         {open: true},
+		adminv1.AdminService_ListTasks_FullMethodName:      overseers,
+		adminv1.AdminService_ListHops_FullMethodName:       overseers,
+		adminv1.AdminService_ListDeadPushes_FullMethodName: overseers,
+		adminv1.AdminService_ResendPush_FullMethodName:     {scopes: []string{Operator}},
 	}
 	for _, m := range []string{
 		a2apb.A2AService_SendMessage_FullMethodName,

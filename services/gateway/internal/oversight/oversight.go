@@ -4,6 +4,7 @@ package oversight
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -63,13 +64,13 @@ func (s *Service) ListHops(ctx context.Context, req *adminv1.ListHopsRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	hops, err := s.collect(ctx, req)
+	hops, err := s.hops(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	// Only the service that has a child task knows its root, under which the others find theirs.
 	if root := rootOf(hops); root != "" && req.GetTaskId() != "" && root != req.GetTaskId() {
-		if hops, err = s.collect(ctx, &adminv1.ListHopsRequest{TaskId: root}); err != nil {
+		if hops, err = s.hops(ctx, &adminv1.ListHopsRequest{TaskId: root}); err != nil {
 			return nil, err
 		}
 	}
@@ -91,25 +92,95 @@ func rootOf(hops []*adminv1.Hop) string {
 	return ""
 }
 
-func (s *Service) collect(ctx context.Context, req *adminv1.ListHopsRequest) ([]*adminv1.Hop, error) {
+func (s *Service) hops(ctx context.Context, req *adminv1.ListHopsRequest) ([]*adminv1.Hop, error) {
+	return collect(ctx, s, func(ctx context.Context, service adminv1.AdminServiceClient) ([]*adminv1.Hop, error) {
+		res, err := service.ListHops(ctx, req)
+		return res.GetHops(), err
+	})
+}
+
+// collect asks every service. One that cannot be asked fails the call: a list with
+// a hole looks like one without.
+func collect[T any](ctx context.Context, s *Service, ask func(context.Context, adminv1.AdminServiceClient) ([]T, error)) ([]T, error) {
 	var (
 		mu  sync.Mutex
-		all []*adminv1.Hop
+		all []T
 	)
 	group, ctx := errgroup.WithContext(ctx)
 	for name, service := range s.services {
 		group.Go(func() error {
-			res, err := service.ListHops(ctx, req)
+			some, err := ask(ctx, service)
 			if err != nil {
 				return named(name, err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			all = append(all, res.GetHops()...)
+			all = append(all, some...)
 			return nil
 		})
 	}
 	return all, group.Wait()
+}
+
+// ListDeadPushes lists the push configurations that were given up, in one service
+// or in all, the newest first.
+func (s *Service) ListDeadPushes(ctx context.Context, req *adminv1.ListDeadPushesRequest) (*adminv1.ListDeadPushesResponse, error) {
+	ctx, err := s.outgoing(ctx, "ListDeadPushes", req.GetService())
+	if err != nil {
+		return nil, err
+	}
+	if req.GetService() != "" {
+		service, err := s.service(req.GetService())
+		if err != nil {
+			return nil, err
+		}
+		res, err := service.ListDeadPushes(ctx, req)
+		if err != nil {
+			return nil, named(req.GetService(), err)
+		}
+		return res, nil
+	}
+	if req.GetPageToken() != "" {
+		return nil, fault.Invalid("service", "is missing; a page continues the list of one service")
+	}
+	all, err := collect(ctx, s, func(ctx context.Context, service adminv1.AdminServiceClient) ([]*adminv1.DeadPush, error) {
+		res, err := service.ListDeadPushes(ctx, req)
+		return res.GetPushes(), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(all, func(a, b *adminv1.DeadPush) int {
+		if c := b.GetDisabledAt().AsTime().Compare(a.GetDisabledAt().AsTime()); c != 0 {
+			return c
+		}
+		return strings.Compare(a.GetTaskId()+a.GetConfigId(), b.GetTaskId()+b.GetConfigId())
+	})
+	return &adminv1.ListDeadPushesResponse{Pushes: all}, nil
+}
+
+// ResendPush enables a push configuration of a service again.
+func (s *Service) ResendPush(ctx context.Context, req *adminv1.ResendPushRequest) (*adminv1.ResendPushResponse, error) {
+	ctx, err := s.outgoing(ctx, "ResendPush", req.GetService()+" "+req.GetTaskId()+" "+req.GetConfigId())
+	if err != nil {
+		return nil, err
+	}
+	service, err := s.service(req.GetService())
+	if err != nil {
+		return nil, err
+	}
+	if _, err := service.ResendPush(ctx, req); err != nil {
+		return nil, named(req.GetService(), err)
+	}
+	return &adminv1.ResendPushResponse{}, nil
+}
+
+func (s *Service) service(name string) (adminv1.AdminServiceClient, error) {
+	service, ok := s.services[name]
+	if !ok {
+		return nil, fault.Invalid("service", "%q is none of %s", name, strings.Join(slices.Sorted(maps.Keys(s.services)), ", "))
+	}
+	return service, nil
 }
 
 // named says which service could not be asked.
