@@ -18,11 +18,14 @@ import (
 // Headers of a notification.
 const (
 	// SignatureHeader holds a compact JWS (RFC 7515) over Claims, EdDSA, with the key's
-	// id. The keys are at /.well-known/jwks.json of the gateway.
+	// id. The keys are at KeysPath.
 	SignatureHeader = "Sabha-Signature"
 	// TokenHeader holds the token of the configuration.
 	TokenHeader = "X-A2a-Notification-Token"
 )
+
+// KeysPath is where the gateway publishes the keys of all services, as a JWKS.
+const KeysPath = "/.well-known/jwks.json"
 
 // validFor is how long after its time a receiver should take a notification.
 const validFor = 5 * time.Minute

@@ -10,16 +10,16 @@ import (
 	"sabha.dev/services/planner/playbook"
 )
 
-func TestGoInDocumentsIsAFileThatIsTested(t *testing.T) {
+func TestCodeInDocumentsIsAFileThatIsTested(t *testing.T) {
 	found := 0
 	for _, d := range documents(t) {
 		for _, b := range d.blocks() {
-			if b.language != "go" {
+			if b.language != "go" && b.language != "js" {
 				continue
 			}
 			found++
 			if b.file == "" {
-				t.Errorf("%s:%d: say which file this is with <!-- file: PATH --> before the code, so that it is compiled", d.path, b.number)
+				t.Errorf("%s:%d: say which file this is with <!-- file: PATH --> before the code, so that it is tested", d.path, b.number)
 				continue
 			}
 			want, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(b.file)))
@@ -31,7 +31,7 @@ func TestGoInDocumentsIsAFileThatIsTested(t *testing.T) {
 		}
 	}
 	if found == 0 {
-		t.Error("no Go was found")
+		t.Error("no code was found")
 	}
 }
 

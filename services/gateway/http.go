@@ -17,6 +17,7 @@ import (
 
 	"sabha.dev/chassis/binding"
 	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/push"
 	"sabha.dev/chassis/service"
 	"sabha.dev/services/gateway/internal/cards"
 	"sabha.dev/services/gateway/internal/edge"
@@ -43,9 +44,9 @@ func (r *Running) serveHTTP(c Config, guard *edge.Guard, source *cards.Source, p
 		return err
 	}
 	paths := map[string]http.Handler{
-		JWKSPath:   keys,
-		"/healthz": http.HandlerFunc(r.healthz),
-		"/metrics": guard.Handler(operators, edge.Operator, edge.Auditor),
+		push.KeysPath: keys,
+		"/healthz":    http.HandlerFunc(r.healthz),
+		"/metrics":    guard.Handler(operators, edge.Operator, edge.Auditor),
 	}
 	for path, h := range c.Mount {
 		if _, taken := paths[path]; taken {
@@ -75,11 +76,8 @@ func (r *Running) serveWeb(l net.Listener, h http.Handler) {
 	}()
 }
 
-// JWKSPath is where the public keys are, with which receivers of notifications
-// verify their signatures.
-const JWKSPath = "/.well-known/jwks.json"
-
-// publishedKeys serves the keys of all services to everybody.
+// publishedKeys serves the keys of all services to everybody: receivers of
+// notifications verify with them.
 func publishedKeys(keys identity.Keyring) (http.Handler, error) {
 	body, err := json.Marshal(keys.JWKS())
 	if err != nil {

@@ -157,6 +157,23 @@ func (c *Client) Hops(ctx context.Context, taskID string) ([]*adminv1.Hop, error
 	return res.GetHops(), c.fault(err)
 }
 
+// DeadPushes gives the push configurations that were given up, at most a page of
+// each service, the newest first. An empty service means all.
+func (c *Client) DeadPushes(ctx context.Context, service string) ([]*adminv1.DeadPush, error) {
+	ctx, cancel := c.call(ctx)
+	defer cancel()
+	res, err := c.overseer.ListDeadPushes(ctx, &adminv1.ListDeadPushesRequest{Service: service, PageSize: pageSize})
+	return res.GetPushes(), c.fault(err)
+}
+
+// Resend enables a push configuration again and sends what is due.
+func (c *Client) Resend(ctx context.Context, p *adminv1.DeadPush) error {
+	ctx, cancel := c.call(ctx)
+	defer cancel()
+	_, err := c.overseer.ResendPush(ctx, &adminv1.ResendPushRequest{Service: p.GetService(), TaskId: p.GetTaskId(), ConfigId: p.GetConfigId()})
+	return c.fault(err)
+}
+
 // call bounds a single answer; streams take as long as their task.
 func (c *Client) call(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(c.outgoing(ctx), callTimeout)

@@ -31,6 +31,8 @@ type Script struct {
 	List      func(req *a2apb.ListTasksRequest) (*a2apb.ListTasksResponse, error)
 	Cancel    func(id string) (*a2apb.Task, error)
 	Hops      func(id string) ([]*adminv1.Hop, error)
+	Dead      func(service string) ([]*adminv1.DeadPush, error)
+	Resend    func(*adminv1.ResendPushRequest) error
 }
 
 // Platform is a running script.
@@ -181,6 +183,25 @@ func (o overseer) ListHops(ctx context.Context, req *adminv1.ListHopsRequest) (*
 	}
 	hops, err := o.p.script.Hops(req.GetTaskId())
 	return &adminv1.ListHopsResponse{Hops: hops}, status(err)
+}
+
+// ListDeadPushes runs the script's Dead.
+func (o overseer) ListDeadPushes(ctx context.Context, req *adminv1.ListDeadPushesRequest) (*adminv1.ListDeadPushesResponse, error) {
+	o.p.note(ctx)
+	if o.p.script.Dead == nil {
+		return &adminv1.ListDeadPushesResponse{}, nil
+	}
+	list, err := o.p.script.Dead(req.GetService())
+	return &adminv1.ListDeadPushesResponse{Pushes: list}, status(err)
+}
+
+// ResendPush runs the script's Resend.
+func (o overseer) ResendPush(ctx context.Context, req *adminv1.ResendPushRequest) (*adminv1.ResendPushResponse, error) {
+	o.p.note(ctx)
+	if o.p.script.Resend == nil {
+		return nil, status(fault.NoTask(req.GetTaskId()))
+	}
+	return &adminv1.ResendPushResponse{}, status(o.p.script.Resend(req))
 }
 
 // Event reads an event in its JSON form.
