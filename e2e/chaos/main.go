@@ -1,0 +1,102 @@
+// Command chaos runs real plans on a deployment of processes while it kills each
+// of them in turn, and accounts for every plan, step and event afterwards.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"sabha.dev/chassis/service"
+	"sabha.dev/e2e/chaos/fleet"
+	"sabha.dev/e2e/chaos/ledger"
+	"sabha.dev/e2e/chaos/load"
+)
+
+// agent, as the first argument, has the program be the ledger's agent.
+const agent = "agent"
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == agent {
+		os.Exit(service.Main(os.Args[1:], ledger.New))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	o := options{out: os.Stdout}
+	flag.IntVar(&o.plans, "plans", 500, "plans to run")
+	flag.Uint64Var(&o.seed, "seed", 1, "what is killed when")
+	flag.StringVar(&o.bin, "bin", "bin", "programs that make build has built, and nats-server")
+	flag.StringVar(&o.root, "root", ".", "the repository")
+	flag.StringVar(&o.keep, "keep", "", "folder for logs and data, which are kept; a throwaway one unless stated")
+	flag.StringVar(&o.incidents, "incidents", "all", "all, few, rolling or none")
+	flag.Parse()
+	good, err := chaos(ctx, o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "chaos:", err)
+	}
+	if err != nil || !good {
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	plans           int
+	seed            uint64
+	bin, root, keep string
+	incidents       string
+	out             io.Writer
+}
+
+// deploy brings the deployment up. The function that it returns ends it.
+func deploy(ctx context.Context, o options) (f *fleet.Fleet, book string, end func(), err error) {
+	dir := o.keep
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "sabha-chaos-"); err != nil {
+			return nil, "", nil, err
+		}
+	} else if err = os.MkdirAll(dir, 0o750); err != nil {
+		return nil, "", nil, err
+	}
+	remove := func() {
+		if o.keep == "" {
+			_ = os.RemoveAll(dir)
+		}
+	}
+	defer func() {
+		if err != nil {
+			remove()
+		}
+	}()
+	books, err := load.Playbooks()
+	if err != nil {
+		return nil, "", nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, "", nil, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, "", nil, err
+	}
+	docs, err := filepath.Abs(filepath.Join(o.root, "docs"))
+	if err != nil {
+		return nil, "", nil, err
+	}
+	book = filepath.Join(dir, "ledger")
+	begun := time.Now()
+	f, err = fleet.Start(ctx, fleet.Options{
+		Dir: dir, Bin: o.bin, Shipped: filepath.Join(o.root, "deploy", "config"), Docs: docs, Playbooks: books,
+		Agents: []fleet.Agent{{Name: ledger.Name, Command: []string{self, agent}, Skills: ledger.Skills, Settings: map[string]any{"file": book}}},
+	})
+	if err != nil {
+		return nil, "", nil, err
+	}
+	_, _ = fmt.Fprintf(o.out, "%d processes, 3 NATS nodes and PostgreSQL are up after %s; logs in %s/log\n", len(f.Processes()), time.Since(begun).Round(time.Second), dir)
+	return f, book, func() { f.Stop(); remove() }, nil
+}
