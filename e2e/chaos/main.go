@@ -35,14 +35,37 @@ func main() {
 	flag.StringVar(&o.root, "root", ".", "the repository")
 	flag.StringVar(&o.keep, "keep", "", "folder for logs and data, which are kept; a throwaway one unless stated")
 	flag.StringVar(&o.incidents, "incidents", "all", "all, few, rolling or none")
+	flag.IntVar(&o.trials, "trials", 5, "of each kind of recovery")
+	flag.DurationVar(&o.soak, "for", 20*time.Minute, "how long a soak takes")
+	flag.Usage = func() {
+		fmt.Fprintln(os.Stderr, "usage: chaos [options] [incidents|recovery|soak]")
+		flag.PrintDefaults()
+	}
 	flag.Parse()
-	good, err := chaos(ctx, o)
+	os.Exit(run(ctx, flag.Arg(0), o))
+}
+
+// run does what is asked for and gives the exit code.
+func run(ctx context.Context, what string, o options) int {
+	good, err := true, error(nil)
+	switch what {
+	case "", "incidents":
+		good, err = chaos(ctx, o)
+	case "recovery":
+		err = recovery(ctx, o)
+	case "soak":
+		good, err = soak(ctx, o)
+	default:
+		flag.Usage()
+		return 2
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
 	}
 	if err != nil || !good {
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 type options struct {
@@ -50,6 +73,8 @@ type options struct {
 	seed            uint64
 	bin, root, keep string
 	incidents       string
+	trials          int
+	soak            time.Duration
 	out             io.Writer
 }
 

@@ -17,7 +17,7 @@ const eventStream = eventlog.Stream
 // Times of a run.
 const (
 	// calm is the time between two incidents.
-	calm = 3 * time.Second
+	calm = 2 * time.Second
 	// patience is how long the plans may take to end once everything is up again.
 	patience = 4 * time.Minute
 	// most bounds a run.
@@ -55,11 +55,7 @@ func chaos(ctx context.Context, o options) (good bool, err error) {
 	defer end()
 	life, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	var gateways []load.Gateway
-	for _, g := range f.Gateways {
-		gateways = append(gateways, load.Gateway(g))
-	}
-	crowd, err := load.NewCrowd(life, gateways, f.Key, o.seed)
+	crowd, err := clients(life, f, o.seed)
 	if err != nil {
 		return false, err
 	}
@@ -78,14 +74,21 @@ func chaos(ctx context.Context, o options) (good bool, err error) {
 	return account.Good(), ctx.Err()
 }
 
-// happen sends plans evenly over the incidents.
+// clients of a deployment, until life ends.
+func clients(life context.Context, f *fleet.Fleet, seed uint64) (*load.Crowd, error) {
+	var gateways []load.Gateway
+	for _, g := range f.Gateways {
+		gateways = append(gateways, load.Gateway(g))
+	}
+	return load.NewCrowd(life, gateways, f.Key, seed)
+}
+
+// happen sends plans evenly over the incidents, each of which comes when half of
+// its share have been sent.
 func happen(ctx context.Context, o options, f *fleet.Fleet, crowd *load.Crowd, incidents []incident) error {
 	begun := time.Now()
-	pace := make(chan int, len(incidents)+1) // plans to be sent during each
-	for n := range len(incidents) + 1 {
-		pace <- o.plans*(n+1)/(len(incidents)+1) - o.plans*n/(len(incidents)+1)
-	}
-	close(pace)
+	parts := len(incidents) + 1
+	share := func(n int) int { return o.plans*(n+1)/parts - o.plans*n/parts }
 	send := func(n int) {
 		for range n {
 			crowd.Send()
@@ -93,27 +96,30 @@ func happen(ctx context.Context, o options, f *fleet.Fleet, crowd *load.Crowd, i
 		}
 	}
 	for n, i := range incidents {
-		sent := make(chan struct{})
+		first := (share(n) + 1) / 2
+		send(first)
+		rest := make(chan struct{})
 		go func() {
-			defer close(sent)
-			send(<-pace)
+			defer close(rest)
+			send(share(n) - first)
 		}()
-		at := time.Since(begun)
+		at := time.Now()
 		if err := i.do(ctx, f); err != nil {
 			return fmt.Errorf("%s: %w", i.name, err)
 		}
-		<-sent
+		back := time.Since(at)
+		<-rest
 		pause(ctx, calm)
-		total, accepted, ended := crowd.Sent()
-		_, _ = fmt.Fprintf(o.out, "%5s  %2d/%d %-40s back after %-7s sent %d, accepted %d, ended %d\n",
-			at.Round(time.Second), n+1, len(incidents), i.name, short(time.Since(begun)-at-calm), total, accepted, ended)
+		sent, accepted, ended := crowd.Sent()
+		_, _ = fmt.Fprintf(o.out, "%6s  %2d/%d  %-36s back after %-6s  sent %d, accepted %d, ended %d\n",
+			at.Sub(begun).Round(time.Second), n+1, len(incidents), i.name, short(back), sent, accepted, ended)
 	}
-	send(<-pace)
+	send(share(parts - 1))
 	return ctx.Err()
 }
 
 // sendEvery is the time between two plans.
-const sendEvery = 100 * time.Millisecond
+const sendEvery = 60 * time.Millisecond
 
 // fell tells of processes that ended though nobody had ended them.
 func fell(o options, f *fleet.Fleet) {

@@ -70,7 +70,7 @@ func (a *Account) add(p *Plan, executed map[string][]ledger.Entry) {
 		return
 	}
 	a.Accepted++
-	a.Cuts, a.Tries, a.Internal, a.Duplicates = a.Cuts+p.Cuts, a.Tries+p.Tries, a.Internal+p.Internal, a.Duplicates+p.Duplicates
+	a.Cuts, a.Tries, a.Internal, a.Duplicates = a.Cuts+len(p.Cuts()), a.Tries+p.Tries, a.Internal+p.Internal, a.Duplicates+p.Duplicates
 	events, explicit, gaps, repeats := p.Events()
 	a.Events, a.Explicit, a.Gaps, a.Repeats = a.Events+events, a.Explicit+explicit, a.Gaps+gaps, a.Repeats+repeats
 	a.Wrong = append(a.Wrong, p.Wrong...)

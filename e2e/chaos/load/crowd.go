@@ -47,14 +47,19 @@ func NewCrowd(life context.Context, gateways []Gateway, key string, seed uint64)
 	return &Crowd{seed: seed, bindings: all, life: life}, nil
 }
 
-// Send has a client begin with the next plan.
-func (c *Crowd) Send() {
+// Send has a client begin with the next plan of the mix.
+func (c *Crowd) Send() *Plan { return c.send(func(n int) kind { return mix[n%len(mix)] }) }
+
+// Tick has a client begin with a plan of many short steps.
+func (c *Crowd) Tick() *Plan { return c.send(func(int) kind { return ticking }) }
+
+func (c *Crowd) send(kindOf func(int) kind) *Plan {
 	c.mu.Lock()
 	n := len(c.plans)
 	b := c.bindings[n%len(c.bindings)]
 	p := &Plan{
 		N: n, Message: fmt.Sprintf("chaos-%d-%d", c.seed, n), Binding: b.name,
-		kind: mix[n%len(mix)], callers: b.gateways, at: n % len(b.gateways), random: rand.New(rand.NewPCG(c.seed, uint64(n))),
+		kind: kindOf(n), callers: b.gateways, at: n % len(b.gateways), random: rand.New(rand.NewPCG(c.seed, uint64(n))),
 	}
 	c.plans = append(c.plans, p)
 	c.mu.Unlock()
@@ -64,6 +69,7 @@ func (c *Crowd) Send() {
 			c.ended.Add(1)
 		}
 	})
+	return p
 }
 
 // Sent, accepted and ended plans so far.

@@ -79,6 +79,9 @@ var mix = []kind{
 	{book: "patient", input: seeded, end: completed},
 }
 
+// ticking makes a step every quarter of a second, so that every pause shows.
+var ticking = kind{book: "ticking", input: seeded, end: completed}
+
 func (k kind) request(id string, seed int) (*a2apb.SendMessageRequest, error) {
 	parts, err := k.input(seed)
 	if err != nil {

@@ -48,8 +48,8 @@ type Plan struct {
 	Note string
 	// Recorded are the ends of finished steps as the plan has them.
 	Recorded map[string]time.Time
-	// Cuts counts streams that ended before the task, Tries all calls that were made again.
-	Cuts, Tries int
+	// Tries counts all calls that were made again.
+	Tries int
 	// Internal counts answers that the platform gave as internal errors.
 	Internal int
 	// Duplicates counts messages sent once more, which gave the same task.
@@ -60,6 +60,9 @@ type Plan struct {
 
 // Seen are the steps that the client saw finished, and when.
 func (p *Plan) Seen() map[string]time.Time { return p.watcher.finished }
+
+// Cuts are the streams that ended before the task.
+func (p *Plan) Cuts() []Cut { return p.watcher.cuts }
 
 // Events, and explicit gaps, that the client saw.
 func (p *Plan) Events() (events, explicit, gaps, repeats int) {
@@ -194,7 +197,7 @@ func (p *Plan) follow(ctx context.Context) error {
 		}
 		p.wrong("subscription: %v", err)
 	}
-	p.Cuts++
+	p.watcher.cut()
 	return err
 }
 

@@ -22,8 +22,20 @@ type watcher struct {
 	runs     map[string]bool
 	finished map[string]time.Time
 
+	cuts []Cut
+
 	asked, answered, canceled bool
 	wrong                     []string
+}
+
+// Cut is a stream that ended before its task, and when the next event came.
+type Cut struct{ At, Resumed time.Time }
+
+// cut notes that the stream ended; ends of the attempts to open another are part of it.
+func (w *watcher) cut() {
+	if n := len(w.cuts); n == 0 || !w.cuts[n-1].Resumed.IsZero() {
+		w.cuts = append(w.cuts, Cut{At: time.Now()})
+	}
 }
 
 // begin takes the task that the message became, which is where watching begins.
@@ -53,6 +65,9 @@ func terminal(s a2apb.TaskState) bool {
 // see checks that an event follows the one before, or that a snapshot says why not.
 func (w *watcher) see(ev *a2apb.StreamResponse) {
 	w.events++
+	if n := len(w.cuts); n > 0 && w.cuts[n-1].Resumed.IsZero() {
+		w.cuts[n-1].Resumed = time.Now()
+	}
 	if w.ended() {
 		w.fault("an event came after the end: %v", ev)
 		return

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"sabha.dev/e2e/chaos/fleet"
+	"sabha.dev/e2e/chaos/ledger"
+	"sabha.dev/e2e/chaos/load"
+)
+
+// trial measures how long it takes until the platform goes on after a loss.
+type trial struct {
+	lost, until string
+	measure     func(context.Context, *bench) ([]time.Duration, error)
+}
+
+var trials = []trial{
+	{"a planner is killed", "the next step of each of its plans runs", killPlanner},
+	{"a planner is stopped in good order", "the next step of each of its plans runs", stopPlanner},
+	{"an agent is killed", "its step runs on the other replica", killAgent},
+	{"a gateway is killed", "each of its subscribers has the next event", killGateway},
+	{"the NATS leader is killed", "events flow again", killLeader},
+	{"PostgreSQL crashes and restarts", "steps run again", crashPostgres},
+}
+
+// bench is a deployment with a load of plans that tick.
+type bench struct {
+	f     *fleet.Fleet
+	crowd *load.Crowd
+	book  string
+	plans []*load.Plan
+}
+
+// Size of a trial.
+const (
+	tickers = 6
+	warm    = 2 * time.Second
+)
+
+// recovery prints how long it takes to go on after each kind of loss.
+func recovery(ctx context.Context, o options) error {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	f, book, end, err := deploy(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer end()
+	crowd, err := clients(ctx, f, o.seed)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(o.out, "%-36s %-40s %9s %9s %9s %s\n", "lost", "until", "median", "least", "most", "n")
+	for _, t := range trials {
+		var all []time.Duration
+		for range o.trials {
+			b := &bench{f: f, crowd: crowd, book: book}
+			for range tickers {
+				b.plans = append(b.plans, crowd.Tick())
+			}
+			pause(ctx, warm)
+			took, err := t.measure(ctx, b)
+			if err != nil {
+				return fmt.Errorf("%s: %w", t.lost, err)
+			}
+			all = append(all, took...)
+			crowd.Wait()
+		}
+		if len(all) == 0 {
+			return fmt.Errorf("%s: nothing was measured", t.lost)
+		}
+		slices.Sort(all)
+		_, _ = fmt.Fprintf(o.out, "%-36s %-40s %9s %9s %9s %d\n", t.lost, t.until, ms(all[len(all)/2]), ms(all[0]), ms(all[len(all)-1]), len(all))
+	}
+	return ctx.Err()
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
+
+func killPlanner(ctx context.Context, b *bench) ([]time.Duration, error) {
+	return b.endOwner(ctx, "planner", syscall.SIGKILL)
+}
+
+func stopPlanner(ctx context.Context, b *bench) ([]time.Duration, error) {
+	return b.endOwner(ctx, "planner", syscall.SIGTERM)
+}
+
+func killAgent(ctx context.Context, b *bench) ([]time.Duration, error) {
+	return b.endOwner(ctx, "ledger", syscall.SIGKILL)
+}
+
+// endOwner ends the replica of a service that runs most and measures, for every
+// task that it ran, the time until the plan of it executes again.
+func (b *bench) endOwner(ctx context.Context, service string, how syscall.Signal) ([]time.Duration, error) {
+	owners, err := b.owners(ctx, service)
+	if err != nil {
+		return nil, err
+	}
+	var victim *fleet.Process
+	var plans []string
+	for _, p := range b.f.Replicas[service] {
+		id, err := p.Replica(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if victim == nil || len(owners[id]) > len(plans) {
+			victim, plans = p, owners[id]
+		}
+	}
+	at := time.Now()
+	victim.End(how)
+	var took []time.Duration
+	for _, plan := range plans {
+		d, err := b.next(ctx, at, func(e ledger.Entry) bool {
+			task, _, _ := e.Step()
+			return task == plan
+		})
+		if err != nil {
+			return nil, err
+		}
+		took = append(took, d)
+	}
+	return took, b.again(ctx, victim)
+}
+
+// owners are the plans whose tasks each replica of a service runs.
+func (b *bench) owners(ctx context.Context, service string) (map[string][]string, error) {
+	conn, err := pgx.Connect(ctx, b.f.Database)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	rows, err := conn.Query(ctx, "SELECT run_owner, root_task FROM "+service+".tasks WHERE run_owner IS NOT NULL")
+	if err != nil {
+		return nil, err
+	}
+	owners := map[string][]string{}
+	var owner, plan string
+	_, err = pgx.ForEachRow(rows, []any{&owner, &plan}, func() error {
+		owners[owner] = append(owners[owner], plan)
+		return nil
+	})
+	return owners, err
+}
+
+// next waits for the first execution after a time.
+func (b *bench) next(ctx context.Context, at time.Time, which func(ledger.Entry) bool) (time.Duration, error) {
+	for ctx.Err() == nil {
+		entries, err := ledger.Read(b.book)
+		if err != nil {
+			return 0, err
+		}
+		for _, e := range entries {
+			if e.Began.After(at) && which(e) {
+				return e.Began.Sub(at), nil
+			}
+		}
+		pause(ctx, 20*time.Millisecond)
+	}
+	return 0, ctx.Err()
+}
+
+func (b *bench) again(ctx context.Context, p *fleet.Process) error {
+	if err := p.Start(); err != nil {
+		return err
+	}
+	return p.Healthy(ctx)
+}
+
+// killGateway measures, for every client whose stream broke, the time to its next event.
+func killGateway(ctx context.Context, b *bench) ([]time.Duration, error) {
+	victim := b.f.Replicas["gateway"][0]
+	at := time.Now()
+	victim.End(syscall.SIGKILL)
+	if err := b.again(ctx, victim); err != nil {
+		return nil, err
+	}
+	b.crowd.Wait()
+	var took []time.Duration
+	for _, p := range b.plans {
+		for _, cut := range p.Cuts() {
+			if cut.At.After(at) && cut.At.Before(at.Add(time.Second)) {
+				took = append(took, cut.Resumed.Sub(at))
+			}
+		}
+	}
+	return took, nil
+}
+
+// silence is how long nothing came after a time, beside what came before it ended.
+const silence = 20 * time.Second
+
+// longest is the longest pause between times in order that overlaps what follows a time.
+func longest(at time.Time, times []time.Time) time.Duration {
+	var most time.Duration
+	before := at
+	for _, t := range times {
+		if t.After(at) {
+			most = max(most, t.Sub(before))
+			before = t
+		}
+	}
+	return most
+}
+
+func killLeader(ctx context.Context, b *bench) ([]time.Duration, error) {
+	leader, _, err := b.f.StreamLeader(ctx, eventStream)
+	if err != nil {
+		return nil, err
+	}
+	arrived := make(chan time.Time, 1<<16)
+	consumer, err := b.f.JetStream.OrderedConsumer(ctx, eventStream, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverNewPolicy})
+	if err != nil {
+		return nil, err
+	}
+	consuming, err := consumer.Consume(func(jetstream.Msg) { arrived <- time.Now() })
+	if err != nil {
+		return nil, err
+	}
+	pause(ctx, warm)
+	at := time.Now()
+	leader.End(syscall.SIGKILL)
+	pause(ctx, silence/4)
+	consuming.Stop()
+	var times []time.Time
+	for len(arrived) > 0 {
+		times = append(times, <-arrived)
+	}
+	took := longest(at, times)
+	if err := b.again(ctx, leader); err != nil {
+		return nil, err
+	}
+	return []time.Duration{took}, nil
+}
+
+func crashPostgres(ctx context.Context, b *bench) ([]time.Duration, error) {
+	at := time.Now()
+	b.f.Postgres.Stop()
+	if err := b.f.Postgres.Start(); err != nil {
+		return nil, err
+	}
+	pause(ctx, silence/4)
+	entries, err := ledger.Read(b.book)
+	if err != nil {
+		return nil, err
+	}
+	var times []time.Time
+	for _, e := range entries {
+		times = append(times, e.Began)
+	}
+	return []time.Duration{longest(at, times)}, nil
+}
