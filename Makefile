@@ -6,7 +6,7 @@ export CGO_ENABLED ?= 0
 SERVICES := $(filter-out %/eval,$(wildcard services/*/cmd/*))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up up-processes build test test-race test-e2e lint generate bench eval cover
+.PHONY: help demo up up-processes build test test-race test-e2e chaos rolling recovery soak lint generate bench eval cover
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,26 @@ test-race: ## test the packages with concurrency under the race detector (needs 
 
 test-e2e: ## test the whole platform, with the long tests too (build tag slow)
 	.ci/test -count=1 -tags=slow -timeout=15m ./e2e/...
+
+PLANS ?= 500
+SEED ?= 1
+MINUTES ?= 20
+
+chaos: bin/chaos ## kill every kind of process, NATS and PostgreSQL while PLANS=500 plans run (SEED=1), account for all
+	bin/chaos -plans $(PLANS) -seed $(SEED)
+
+rolling: bin/chaos ## restart every process in turn while PLANS=500 plans run, account for all
+	bin/chaos -plans $(PLANS) -seed $(SEED) -incidents rolling
+
+recovery: bin/chaos ## measure how long it takes to go on after a loss
+	bin/chaos recovery
+
+soak: bin/chaos ## a steady load for MINUTES=20; tells whether memory, descriptors and streams level off
+	bin/chaos -for $(MINUTES)m soak
+
+bin/chaos: build FORCE
+	go build -o bin/chaos ./e2e/chaos
+	GOWORK=off go -C tools build -o $(CURDIR)/bin/nats-server github.com/nats-io/nats-server/v2
 
 lint: ## formatting, vet, staticcheck, contracts, generated code, and each module on its own
 	.ci/lint

@@ -13,7 +13,9 @@ import (
 // incident is one thing that goes wrong, and is put right again.
 type incident struct {
 	name string
-	do   func(context.Context, *fleet.Fleet) error
+	// lasts is how long it is meant to last.
+	lasts time.Duration
+	do    func(context.Context, *fleet.Fleet) error
 }
 
 // between a lower and an upper bound.
@@ -31,7 +33,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 // kill ends one replica as a power cut would, and starts it again after a while.
 func kill(service string, n int, down time.Duration) incident {
-	return incident{fmt.Sprintf("kill %s-%d, %s down", service, n+1, short(down)), func(ctx context.Context, f *fleet.Fleet) error {
+	return incident{fmt.Sprintf("kill %s-%d, %s down", service, n+1, short(down)), down, func(ctx context.Context, f *fleet.Fleet) error {
 		p := f.Replicas[service][n]
 		p.End(syscall.SIGKILL)
 		pause(ctx, down)
@@ -42,9 +44,30 @@ func kill(service string, n int, down time.Duration) incident {
 	}}
 }
 
+// killBoth ends all replicas of a service at once.
+func killBoth(service string, down time.Duration) incident {
+	return incident{fmt.Sprintf("kill every %s, %s down", service, short(down)), down, func(ctx context.Context, f *fleet.Fleet) error {
+		for _, p := range f.Replicas[service] {
+			p.End(syscall.SIGKILL)
+		}
+		pause(ctx, down)
+		for _, p := range f.Replicas[service] {
+			if err := p.Start(); err != nil {
+				return err
+			}
+		}
+		for _, p := range f.Replicas[service] {
+			if err := p.Healthy(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
 // stall stops one replica for longer than its lease.
 func stall(service string, n int, down time.Duration) incident {
-	return incident{fmt.Sprintf("stall %s-%d for %s", service, n+1, short(down)), func(ctx context.Context, f *fleet.Fleet) error {
+	return incident{fmt.Sprintf("stall %s-%d for %s", service, n+1, short(down)), down, func(ctx context.Context, f *fleet.Fleet) error {
 		p := f.Replicas[service][n]
 		p.Signal(syscall.SIGSTOP)
 		pause(ctx, down)
@@ -55,7 +78,7 @@ func stall(service string, n int, down time.Duration) incident {
 
 // restart has one replica stop in good order, and starts it again.
 func restart(service string, n int) incident {
-	return incident{fmt.Sprintf("restart %s-%d", service, n+1), func(ctx context.Context, f *fleet.Fleet) error {
+	return incident{fmt.Sprintf("restart %s-%d", service, n+1), 0, func(ctx context.Context, f *fleet.Fleet) error {
 		p := f.Replicas[service][n]
 		p.End(syscall.SIGTERM)
 		if err := p.Start(); err != nil {
@@ -71,7 +94,7 @@ func killNode(leads bool, down time.Duration) incident {
 	if leads {
 		name = "the NATS leader"
 	}
-	return incident{fmt.Sprintf("kill %s, %s down", name, short(down)), func(ctx context.Context, f *fleet.Fleet) error {
+	return incident{fmt.Sprintf("kill %s, %s down", name, short(down)), down, func(ctx context.Context, f *fleet.Fleet) error {
 		leader, follower, err := f.StreamLeader(ctx, eventStream)
 		if err != nil {
 			return err
@@ -91,7 +114,7 @@ func killNode(leads bool, down time.Duration) incident {
 
 // noNATS kills all nodes.
 func noNATS(down time.Duration) incident {
-	return incident{fmt.Sprintf("kill all of NATS, %s down", short(down)), func(ctx context.Context, f *fleet.Fleet) error {
+	return incident{fmt.Sprintf("kill all of NATS, %s down", short(down)), down, func(ctx context.Context, f *fleet.Fleet) error {
 		for _, p := range f.NATS {
 			p.End(syscall.SIGKILL)
 		}
@@ -112,7 +135,7 @@ func noNATS(down time.Duration) incident {
 
 // noPostgres stops the database at once, as a crash does, and starts it again.
 func noPostgres(down time.Duration) incident {
-	return incident{fmt.Sprintf("crash PostgreSQL, %s down", short(down)), func(ctx context.Context, f *fleet.Fleet) error {
+	return incident{fmt.Sprintf("crash PostgreSQL, %s down", short(down)), down, func(ctx context.Context, f *fleet.Fleet) error {
 		f.Postgres.Stop()
 		pause(ctx, down)
 		return f.Postgres.Start()
@@ -141,6 +164,7 @@ func all(r *rand.Rand) []incident {
 		stall("planner", n(), between(r, 13*time.Second, 18*time.Second)), stall("ledger", n(), between(r, 13*time.Second, 18*time.Second)),
 		stall("gateway", n(), between(r, 13*time.Second, 18*time.Second)),
 		kill("planner", 0, down()), kill("planner", 1, down()), kill("ledger", 0, down()), kill("ledger", 1, down()),
+		killBoth("planner", down()), killBoth("ledger", down()), killBoth("security", down()), killBoth("gateway", down()),
 	}
 	for _, s := range fleet.Services {
 		if s != "planner" {

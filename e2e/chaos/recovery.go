@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -53,10 +55,11 @@ func recovery(ctx context.Context, o options) error {
 		return err
 	}
 	defer end()
-	crowd, err := clients(ctx, f, o.seed)
+	crowd, receiver, err := clients(ctx, f, o.seed)
 	if err != nil {
 		return err
 	}
+	defer receiver.Close()
 	_, _ = fmt.Fprintf(o.out, "%-36s %-40s %9s %9s %9s %s\n", "lost", "until", "median", "least", "most", "n")
 	for _, t := range trials {
 		var all []time.Duration
@@ -84,33 +87,40 @@ func recovery(ctx context.Context, o options) error {
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
 
+// underWay is how long an execution may begin after the kill of its caller and still
+// have been asked for before.
+const underWay = 300 * time.Millisecond
+
 func killPlanner(ctx context.Context, b *bench) ([]time.Duration, error) {
-	return b.endOwner(ctx, "planner", syscall.SIGKILL)
+	return b.endOwner(ctx, "planner", syscall.SIGKILL, underWay)
 }
 
 func stopPlanner(ctx context.Context, b *bench) ([]time.Duration, error) {
-	return b.endOwner(ctx, "planner", syscall.SIGTERM)
+	return b.endOwner(ctx, "planner", syscall.SIGTERM, 0)
 }
 
 func killAgent(ctx context.Context, b *bench) ([]time.Duration, error) {
-	return b.endOwner(ctx, "ledger", syscall.SIGKILL)
+	return b.endOwner(ctx, "ledger", syscall.SIGKILL, underWay)
 }
 
 // endOwner ends the replica of a service that runs most and measures, for every
 // task that it ran, the time until the plan of it executes again.
-func (b *bench) endOwner(ctx context.Context, service string, how syscall.Signal) ([]time.Duration, error) {
-	owners, err := b.owners(ctx, service)
-	if err != nil {
-		return nil, err
-	}
-	var victim *fleet.Process
-	var plans []string
+func (b *bench) endOwner(ctx context.Context, service string, how syscall.Signal, after time.Duration) ([]time.Duration, error) {
+	ids := map[string]*fleet.Process{}
 	for _, p := range b.f.Replicas[service] {
 		id, err := p.Replica(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if victim == nil || len(owners[id]) > len(plans) {
+		ids[id] = p
+	}
+	owners, err := b.owners(ctx, service)
+	if err != nil {
+		return nil, err
+	}
+	victim, plans := b.f.Replicas[service][0], []string(nil)
+	for id, p := range ids {
+		if len(owners[id]) > len(plans) {
 			victim, plans = p, owners[id]
 		}
 	}
@@ -120,7 +130,7 @@ func (b *bench) endOwner(ctx context.Context, service string, how syscall.Signal
 	for _, plan := range plans {
 		d, err := b.next(ctx, at, func(e ledger.Entry) bool {
 			task, _, _ := e.Step()
-			return task == plan
+			return task == plan && e.Began.Sub(at) > after
 		})
 		if err != nil {
 			return nil, err
@@ -137,7 +147,7 @@ func (b *bench) owners(ctx context.Context, service string) (map[string][]string
 		return nil, err
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	rows, err := conn.Query(ctx, "SELECT run_owner, root_task FROM "+service+".tasks WHERE run_owner IS NOT NULL")
+	rows, err := conn.Query(ctx, "SELECT run_owner, root_task_id FROM "+service+".tasks WHERE run_owner IS NOT NULL")
 	if err != nil {
 		return nil, err
 	}
@@ -194,20 +204,47 @@ func killGateway(ctx context.Context, b *bench) ([]time.Duration, error) {
 	return took, nil
 }
 
-// silence is how long nothing came after a time, beside what came before it ended.
-const silence = 20 * time.Second
+// Observation of a silence.
+const (
+	// observed is how long is looked at least, silent what counts as one, and hopeless
+	// when waiting for its end is given up.
+	observed = 5 * time.Second
+	silent   = time.Second
+	hopeless = time.Minute
+)
 
-// longest is the longest pause between times in order that overlaps what follows a time.
-func longest(at time.Time, times []time.Time) time.Duration {
-	var most time.Duration
-	before := at
+// quiet waits until something happens steadily again after a time, and gives the
+// longest silence meanwhile.
+func quiet(ctx context.Context, at time.Time, happened func() ([]time.Time, error)) ([]time.Duration, error) {
+	for {
+		times, err := happened()
+		if err != nil {
+			return nil, err
+		}
+		now := time.Now()
+		longest, last := silences(at, times)
+		switch {
+		case now.Sub(at) > observed && now.Sub(last) < silent:
+			return []time.Duration{longest}, nil
+		case now.Sub(at) > hopeless:
+			return nil, fmt.Errorf("nothing has happened for %s", ms(now.Sub(last)))
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		}
+		pause(ctx, 50*time.Millisecond)
+	}
+}
+
+// silences gives the longest pause after a time, and the last of the times.
+func silences(at time.Time, times []time.Time) (longest time.Duration, last time.Time) {
+	last = at
 	for _, t := range times {
 		if t.After(at) {
-			most = max(most, t.Sub(before))
-			before = t
+			longest = max(longest, t.Sub(last))
+			last = t
 		}
 	}
-	return most
+	return longest, last
 }
 
 func killLeader(ctx context.Context, b *bench) ([]time.Duration, error) {
@@ -215,29 +252,31 @@ func killLeader(ctx context.Context, b *bench) ([]time.Duration, error) {
 	if err != nil {
 		return nil, err
 	}
-	arrived := make(chan time.Time, 1<<16)
 	consumer, err := b.f.JetStream.OrderedConsumer(ctx, eventStream, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverNewPolicy})
 	if err != nil {
 		return nil, err
 	}
-	consuming, err := consumer.Consume(func(jetstream.Msg) { arrived <- time.Now() })
+	var (
+		mu      sync.Mutex
+		arrived []time.Time
+	)
+	consuming, err := consumer.Consume(func(jetstream.Msg) {
+		mu.Lock()
+		defer mu.Unlock()
+		arrived = append(arrived, time.Now())
+	})
 	if err != nil {
 		return nil, err
 	}
-	pause(ctx, warm)
+	defer consuming.Stop()
 	at := time.Now()
 	leader.End(syscall.SIGKILL)
-	pause(ctx, silence/4)
-	consuming.Stop()
-	var times []time.Time
-	for len(arrived) > 0 {
-		times = append(times, <-arrived)
-	}
-	took := longest(at, times)
-	if err := b.again(ctx, leader); err != nil {
-		return nil, err
-	}
-	return []time.Duration{took}, nil
+	took, err := quiet(ctx, at, func() ([]time.Time, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(arrived), nil
+	})
+	return took, errors.Join(err, b.again(ctx, leader))
 }
 
 func crashPostgres(ctx context.Context, b *bench) ([]time.Duration, error) {
@@ -246,14 +285,11 @@ func crashPostgres(ctx context.Context, b *bench) ([]time.Duration, error) {
 	if err := b.f.Postgres.Start(); err != nil {
 		return nil, err
 	}
-	pause(ctx, silence/4)
-	entries, err := ledger.Read(b.book)
-	if err != nil {
-		return nil, err
-	}
-	var times []time.Time
-	for _, e := range entries {
-		times = append(times, e.Began)
-	}
-	return []time.Duration{longest(at, times)}, nil
+	return quiet(ctx, at, func() (times []time.Time, err error) {
+		entries, err := ledger.Read(b.book)
+		for _, e := range entries {
+			times = append(times, e.Began)
+		}
+		return times, err
+	})
 }

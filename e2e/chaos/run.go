@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sabha.dev/chassis/eventlog"
+	"sabha.dev/e2e/chaos/caller"
 	"sabha.dev/e2e/chaos/fleet"
 	"sabha.dev/e2e/chaos/ledger"
 	"sabha.dev/e2e/chaos/load"
@@ -55,53 +56,76 @@ func chaos(ctx context.Context, o options) (good bool, err error) {
 	defer end()
 	life, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	crowd, err := clients(life, f, o.seed)
+	crowd, receiver, err := clients(life, f, o.seed)
 	if err != nil {
 		return false, err
 	}
+	defer receiver.Close()
 	if err := happen(ctx, o, f, crowd, incidents); err != nil {
 		return false, err
 	}
-	defer time.AfterFunc(patience, giveUp).Stop()
-	plans := crowd.Wait()
-	entries, err := ledger.Read(book)
+	fell(o, f)
+	account, err := reckon(ctx, crowd, receiver, book, giveUp)
 	if err != nil {
 		return false, err
 	}
-	account := load.NewAccount(plans, entries)
-	fell(o, f)
 	account.Print(o.out)
 	return account.Good(), ctx.Err()
 }
 
-// clients of a deployment, until life ends.
-func clients(life context.Context, f *fleet.Fleet, seed uint64) (*load.Crowd, error) {
+// reckon waits until every plan has ended and every webhook has come, and reckons up.
+func reckon(ctx context.Context, crowd *load.Crowd, receiver *load.Receiver, book string, giveUp func()) (*load.Account, error) {
+	defer time.AfterFunc(patience, giveUp).Stop()
+	plans := crowd.Wait()
+	receiver.Await(ctx, plans, patience)
+	entries, err := ledger.Read(book)
+	if err != nil {
+		return nil, err
+	}
+	return load.NewAccount(plans, entries, receiver), nil
+}
+
+// clients of a deployment, until life ends, with webhooks if the platform declares
+// push.
+func clients(life context.Context, f *fleet.Fleet, seed uint64) (*load.Crowd, *load.Receiver, error) {
 	var gateways []load.Gateway
 	for _, g := range f.Gateways {
 		gateways = append(gateways, load.Gateway(g))
 	}
-	return load.NewCrowd(life, gateways, f.Key, seed)
+	card, err := caller.Card(life, gateways[0].HTTP)
+	if err != nil {
+		return nil, nil, err
+	}
+	var receiver *load.Receiver
+	if card.GetCapabilities().GetPushNotifications() {
+		if receiver, err = load.Listen(); err != nil {
+			return nil, nil, err
+		}
+	}
+	crowd, err := load.NewCrowd(life, gateways, f.Key, seed, receiver)
+	return crowd, receiver, err
 }
 
-// happen sends plans evenly over the incidents, each of which comes when half of
-// its share have been sent.
+// happen sends plans evenly over the incidents: half of its share before each, the
+// other half while it lasts.
 func happen(ctx context.Context, o options, f *fleet.Fleet, crowd *load.Crowd, incidents []incident) error {
 	begun := time.Now()
 	parts := len(incidents) + 1
 	share := func(n int) int { return o.plans*(n+1)/parts - o.plans*n/parts }
-	send := func(n int) {
+	send := func(n int, every time.Duration) {
 		for range n {
 			crowd.Send()
-			pause(ctx, sendEvery)
+			pause(ctx, every)
 		}
 	}
 	for n, i := range incidents {
 		first := (share(n) + 1) / 2
-		send(first)
+		send(first, sendEvery)
 		rest := make(chan struct{})
 		go func() {
 			defer close(rest)
-			send(share(n) - first)
+			left := share(n) - first
+			send(left, max(sendEvery, i.lasts/time.Duration(left+1)))
 		}()
 		at := time.Now()
 		if err := i.do(ctx, f); err != nil {
@@ -114,7 +138,7 @@ func happen(ctx context.Context, o options, f *fleet.Fleet, crowd *load.Crowd, i
 		_, _ = fmt.Fprintf(o.out, "%6s  %2d/%d  %-36s back after %-6s  sent %d, accepted %d, ended %d\n",
 			at.Sub(begun).Round(time.Second), n+1, len(incidents), i.name, short(back), sent, accepted, ended)
 	}
-	send(share(parts - 1))
+	send(share(parts-1), sendEvery)
 	return ctx.Err()
 }
 

@@ -7,8 +7,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"sabha.dev/e2e/chaos/fleet"
-	"sabha.dev/e2e/chaos/ledger"
-	"sabha.dev/e2e/chaos/load"
 )
 
 // Load and sampling of a soak.
@@ -42,10 +40,11 @@ func soak(ctx context.Context, o options) (good bool, err error) {
 	}
 	life, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	crowd, err := clients(life, f, o.seed)
+	crowd, receiver, err := clients(life, f, o.seed)
 	if err != nil {
 		return false, err
 	}
+	defer receiver.Close()
 	m := &meter{f: f, begun: time.Now(), all: map[string]*series{}}
 	plan, sample := time.NewTicker(soakEvery), time.NewTicker(sampleEvery)
 	defer plan.Stop()
@@ -66,15 +65,12 @@ func soak(ctx context.Context, o options) (good bool, err error) {
 		}
 		break
 	}
-	defer time.AfterFunc(patience, giveUp).Stop()
-	plans := crowd.Wait()
-	entries, err := ledger.Read(book)
+	level := m.print(o.out)
+	fell(o, f)
+	account, err := reckon(ctx, crowd, receiver, book, giveUp)
 	if err != nil {
 		return false, err
 	}
-	level := m.print(o.out)
-	fell(o, f)
-	account := load.NewAccount(plans, entries)
 	account.Print(o.out)
 	return level && account.Good(), nil
 }

@@ -69,7 +69,8 @@ func (f *Fleet) startNATS(ctx context.Context) error {
 			return err
 		}
 	}
-	nc, err := nats.Connect(f.natsURL, nats.Name("chaos"), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.RetryOnFailedConnect(true))
+	nc, err := nats.Connect(f.natsURL, nats.Name("chaos"), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.RetryOnFailedConnect(true),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // it is being killed
 	if err != nil {
 		return err
 	}

@@ -37,11 +37,15 @@ type Account struct {
 	outcomes, late map[string]int
 }
 
-// Webhooks counts deliveries.
-type Webhooks struct{ Deliveries, Missing int }
+// Webhooks counts deliveries, and plans whose final event never came.
+type Webhooks struct {
+	Deliveries, Missing int
+	Wrong               []string
+}
 
-// NewAccount reckons plans up against the entries of the ledger.
-func NewAccount(plans []*Plan, entries []ledger.Entry) *Account {
+// NewAccount reckons plans up against the entries of the ledger and what came to
+// the receiver, which is nil where the platform declares no push.
+func NewAccount(plans []*Plan, entries []ledger.Entry, r *Receiver) *Account {
 	a := &Account{Plans: len(plans), Executions: len(entries), outcomes: map[string]int{}, late: map[string]int{}}
 	executed := map[string][]ledger.Entry{} // by task/step, with /undo for compensations
 	calls := map[string]int{}
@@ -61,6 +65,10 @@ func NewAccount(plans []*Plan, entries []ledger.Entry) *Account {
 		a.add(p, executed)
 	}
 	a.Reruns -= len(a.Repeated)
+	if r != nil {
+		a.Webhooks = r.account(plans)
+		a.Wrong = append(a.Wrong, a.Webhooks.Wrong...)
+	}
 	return a
 }
 

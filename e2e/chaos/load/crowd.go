@@ -17,6 +17,7 @@ type Gateway struct{ GRPC, HTTP string }
 type Crowd struct {
 	seed     uint64
 	bindings []binding
+	receiver *Receiver
 	life     context.Context
 	clients  sync.WaitGroup
 
@@ -31,8 +32,9 @@ type binding struct {
 	gateways []caller.Caller
 }
 
-// NewCrowd makes clients of all three bindings. They give up when life ends.
-func NewCrowd(life context.Context, gateways []Gateway, key string, seed uint64) (*Crowd, error) {
+// NewCrowd makes clients of all three bindings. They give up when life ends. With a
+// receiver each plan has a webhook.
+func NewCrowd(life context.Context, gateways []Gateway, key string, seed uint64, r *Receiver) (*Crowd, error) {
 	web := caller.Web()
 	all := []binding{{name: "REST"}, {name: "gRPC"}, {name: "JSON-RPC"}}
 	for _, g := range gateways {
@@ -44,7 +46,7 @@ func NewCrowd(life context.Context, gateways []Gateway, key string, seed uint64)
 			all[i].gateways = append(all[i].gateways, c)
 		}
 	}
-	return &Crowd{seed: seed, bindings: all, life: life}, nil
+	return &Crowd{seed: seed, bindings: all, receiver: r, life: life}, nil
 }
 
 // Send has a client begin with the next plan of the mix.
@@ -64,7 +66,7 @@ func (c *Crowd) send(kindOf func(int) kind) *Plan {
 	c.plans = append(c.plans, p)
 	c.mu.Unlock()
 	c.clients.Go(func() {
-		p.run(c.life, func() { c.accepted.Add(1) })
+		p.run(c.life, c.receiver, func() { c.accepted.Add(1) })
 		if p.watcher.ended() {
 			c.ended.Add(1)
 		}

@@ -114,11 +114,14 @@ func try[T any](ctx context.Context, p *Plan, call func(context.Context, caller.
 }
 
 // run carries the plan from its message to its end, for as long as ctx lasts.
-func (p *Plan) run(ctx context.Context, accepted func()) {
+func (p *Plan) run(ctx context.Context, r *Receiver, accepted func()) {
 	req, err := p.kind.request(p.Message, p.N)
 	if err != nil {
 		p.wrong("%v", err)
 		return
+	}
+	if r != nil {
+		req.Configuration.TaskPushNotificationConfig = r.config(p.N)
 	}
 	if !p.accept(ctx, req) {
 		return

@@ -72,12 +72,12 @@ func (w *watcher) see(ev *a2apb.StreamResponse) {
 		w.fault("an event came after the end: %v", ev)
 		return
 	}
-	md, state := ev.GetStatusUpdate().GetMetadata(), ev.GetStatusUpdate().GetStatus().GetState()
+	md, state := metadataOf(ev), w.state
 	switch {
 	case ev.GetTask() != nil:
-		md, state = ev.GetTask().GetMetadata(), ev.GetTask().GetStatus().GetState()
-	case ev.GetArtifactUpdate() != nil:
-		md, state = ev.GetArtifactUpdate().GetMetadata(), w.state
+		state = ev.GetTask().GetStatus().GetState()
+	case ev.GetStatusUpdate() != nil:
+		state = ev.GetStatusUpdate().GetStatus().GetState()
 	}
 	epoch, version := w.epoch, w.version
 	if !w.place(md) {
