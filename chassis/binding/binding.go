@@ -40,6 +40,8 @@ type Config struct {
 	// Heartbeat is how long a stream may be silent before a comment is sent to
 	// keep proxies from closing it; 0 means 15 s.
 	Heartbeat time.Duration
+	// Older is an older version of the protocol that is served as well; nil means none.
+	Older *Dialect
 	// CardMaxAge is how long clients may reuse a card without asking again; 0
 	// means one minute.
 	CardMaxAge time.Duration
@@ -59,7 +61,8 @@ type handler struct {
 
 // New makes the handler that serves the A2A service behind conn. HTTP+JSON is
 // at the root and under /{tenant}, JSON-RPC at /rpc and /{tenant}/rpc, cards at
-// /.well-known/agent-card.json and /{tenant}/.well-known/agent-card.json.
+// /.well-known/agent-card.json and /{tenant}/.well-known/agent-card.json. The paths
+// and methods of an older version are at the same bases.
 //
 // Only credentials, the A2A service parameters and the W3C trace context of a
 // request reach conn, as gRPC metadata; every other header stays outside.
@@ -94,7 +97,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{handler: h, w: &trackedWriter{ResponseWriter: w}, r: r, mediaType: answerType(r)}
 	defer x.recover()
 
-	target, ok := match(r.URL.Path)
+	target, ok := match(r.URL.Path, h.Older)
 	if !ok {
 		x.refuse(noSuchPath())
 		return
@@ -111,11 +114,14 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// Answers depend on who asks, and not every cache knows X-API-Key.
 	w.Header().Set("Cache-Control", "no-store")
-	if op.kind == rpcKind {
+	switch {
+	case op.older != nil:
+		x.older(op, target)
+	case op.kind == rpcKind:
 		x.rpc(target.tenant)
-		return
+	default:
+		x.rest(op)
 	}
-	x.rest(op)
 }
 
 // exchange is one request on its way to an answer.

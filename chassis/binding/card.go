@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+
 	"sabha.dev/chassis/fault"
 )
 
@@ -22,7 +24,7 @@ func (x *exchange) card(tenant string) {
 		x.refuse(diagnose(err))
 		return
 	}
-	body, err := appendMessage(nil, card)
+	body, err := x.cardJSON(card)
 	if err != nil {
 		x.Log.ErrorContext(x.r.Context(), "agent card cannot be encoded", "tenant", tenant, "error", err)
 		x.refuse(diagnose(errInternal))
@@ -38,6 +40,13 @@ func (x *exchange) card(tenant string) {
 		return
 	}
 	x.send(typeJSON, http.StatusOK, body)
+}
+
+func (x *exchange) cardJSON(card *a2apb.AgentCard) ([]byte, error) {
+	if x.Older != nil {
+		return x.Older.Card(card)
+	}
+	return appendMessage(nil, card)
 }
 
 // unchanged tells whether If-None-Match names the entity; the comparison is the

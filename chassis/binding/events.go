@@ -159,13 +159,13 @@ func (e *events) close() {
 type envelope struct{ head, tail []byte }
 
 // appendEvent appends the frame of an event, with its cursor as the id.
-func appendEvent(b []byte, event *a2apb.StreamResponse, around *envelope) ([]byte, error) {
+func appendEvent(b []byte, event *a2apb.StreamResponse, around *envelope, encode encoder) ([]byte, error) {
 	b = appendID(b, cursor(event))
 	b = append(b, "data: "...)
 	if around != nil {
 		b = append(b, around.head...)
 	}
-	b, err := appendMessage(b, event)
+	b, err := encode(b, event)
 	if err != nil {
 		return nil, err
 	}

@@ -2,13 +2,10 @@ package binding
 
 import (
 	"context"
-	"errors"
-	"io"
 	"net/http"
 	"strconv"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
@@ -71,10 +68,17 @@ func (x *exchange) rpc(tenant string) {
 		return
 	}
 	method, known := rpcMethods[call.method]
+	if x.Older != nil && !known {
+		if op, ok := x.Older.Methods[call.method]; ok {
+			x.rpcOlder(call, &op, tenant)
+			return
+		}
+	}
 	if !known {
 		x.send(typeJSON, http.StatusOK, appendRPCError(nil, call.id, codeNoMethod, "Method not found: "+strconv.Quote(call.method), nil))
 		return
 	}
+	f := x.rpcForm(call.id, method)
 	request := method.request()
 	err = decodeParams(call.params, request)
 	var md metadata.MD
@@ -82,7 +86,7 @@ func (x *exchange) rpc(tenant string) {
 		md, err = callMetadata(x.r, method.kind)
 	}
 	if err != nil {
-		x.rpcFail(call.id, err, method.kind)
+		f.fail(err)
 		return
 	}
 	if tenant != "" {
@@ -90,11 +94,37 @@ func (x *exchange) rpc(tenant string) {
 	}
 	ctx, cancel := context.WithCancel(metadata.NewOutgoingContext(x.r.Context(), md))
 	defer cancel()
-	if method.kind == unaryKind {
-		x.rpcUnary(ctx, call.id, method, request)
+	x.invoke(ctx, f, request)
+}
+
+// rpcOlder serves one request of an older version.
+func (x *exchange) rpcOlder(call rpcRequest, op *Operation, tenant string) {
+	f := x.rpcForm(call.id, rpcMethods[op.Name])
+	f.extensions = "X-A2A-Extensions"
+	f.encode = func(b []byte, m proto.Message) ([]byte, error) {
+		encoded, err := op.Encode(m)
+		if len(encoded) == 0 {
+			encoded = null
+		}
+		return append(b, encoded...), err
+	}
+	md, err := x.olderMetadata(f.method.kind)
+	if err != nil {
+		f.fail(err)
 		return
 	}
-	x.rpcStream(ctx, call.id, method, request)
+	x.translate(op, Input{Body: call.params}, md, tenant, f)
+}
+
+// rpcForm is how answers to a JSON-RPC request are written.
+func (x *exchange) rpcForm(id []byte, method rpcMethod) form {
+	return form{
+		method: method, extensions: "A2A-Extensions", around: rpcEnvelope(id), encode: appendMessage,
+		fail: func(err error) { x.rpcFail(id, err, method.kind) },
+		frame: func(p problem) []byte {
+			return appendFrame(nil, "", p.appendRPC(nil, id, rpcCode(p)))
+		},
+	}
 }
 
 // decodeParams takes parameters by name only; A2A's are message objects.
@@ -109,87 +139,6 @@ func decodeParams(params []byte, request proto.Message) error {
 func setTenant(request proto.Message, tenant string) {
 	m := request.ProtoReflect()
 	m.Set(m.Descriptor().Fields().ByName("tenant"), protoreflect.ValueOfString(tenant))
-}
-
-func (x *exchange) rpcUnary(ctx context.Context, id []byte, method rpcMethod, request proto.Message) {
-	response := method.response()
-	var header metadata.MD
-	if err := x.conn.Invoke(ctx, method.path, request, response, grpc.Header(&header)); err != nil {
-		x.rpcFail(id, err, method.kind)
-		return
-	}
-	around := rpcEnvelope(id)
-	b, err := appendMessage(append([]byte(nil), around.head...), response)
-	if err != nil {
-		x.rpcFail(id, err, method.kind)
-		return
-	}
-	x.answerHeaders(header)
-	x.send(typeJSON, http.StatusOK, append(b, around.tail...))
-}
-
-// rpcStream serves a streaming method. An error before the first event is an
-// ordinary error answer; a later one is the last frame.
-func (x *exchange) rpcStream(ctx context.Context, id []byte, method rpcMethod, request proto.Message) {
-	stream, err := x.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, method.path)
-	if err == nil {
-		err = stream.SendMsg(request)
-		if err == nil || errors.Is(err, io.EOF) {
-			// EOF means that the stream has failed; receiving says why.
-			err = stream.CloseSend()
-		}
-	}
-	if err != nil {
-		x.rpcFail(id, err, method.kind)
-		return
-	}
-	events := x.newEvents(method.kind)
-	defer events.close()
-	first := true
-	around := rpcEnvelope(id)
-	var frame []byte
-	for {
-		event := &a2apb.StreamResponse{}
-		if err = stream.RecvMsg(event); err != nil {
-			break
-		}
-		if first {
-			first = false
-			if header, err := stream.Header(); err == nil {
-				events.head(func(http.Header) { x.answerHeaders(header) })
-			}
-		}
-		if frame, err = appendEvent(frame[:0], event, around); err != nil {
-			break
-		}
-		if err := events.write(frame); err != nil {
-			return
-		}
-	}
-	begun := events.begun()
-	switch {
-	case errors.Is(err, io.EOF) && begun:
-		return
-	case errors.Is(err, io.EOF):
-		x.rpcFail(id, errNoEvent, method.kind)
-	case !begun:
-		x.rpcFail(id, err, method.kind)
-	default:
-		p := diagnose(err)
-		x.report(p)
-		_ = events.write(appendFrame(nil, "", p.appendRPC(nil, id, rpcCode(p))))
-	}
-}
-
-// answerHeaders passes on what an agent may say in response headers.
-func (x *exchange) answerHeaders(md metadata.MD) {
-	for key, values := range md {
-		if name, ok := answerHeader(key); ok {
-			for _, v := range values {
-				x.w.Header().Add(name, v)
-			}
-		}
-	}
 }
 
 func rpcEnvelope(id []byte) *envelope {
@@ -221,7 +170,13 @@ func (p problem) appendRPC(b, id []byte, code int) []byte {
 func appendRPCError(b, id []byte, code int, message string, data []byte) []byte {
 	b = append(b, `{"jsonrpc":"2.0","id":`...)
 	b = append(b, id...)
-	b = append(b, `,"error":{"code":`...)
+	b = append(b, `,"error":`...)
+	return append(appendError(b, code, message, data), '}')
+}
+
+// appendError appends an error object; data may be nil.
+func appendError(b []byte, code int, message string, data []byte) []byte {
+	b = append(b, `{"code":`...)
 	b = strconv.AppendInt(b, int64(code), 10)
 	b = append(b, `,"message":`...)
 	b = appendString(b, message)
@@ -229,5 +184,5 @@ func appendRPCError(b, id []byte, code int, message string, data []byte) []byte 
 		b = append(b, `,"data":`...)
 		b = append(b, data...)
 	}
-	return append(b, "}}"...)
+	return append(b, '}')
 }

@@ -207,7 +207,7 @@ func (marshaler) Marshal(v any) ([]byte, error) {
 		if !ok {
 			return nil, errNoEvent
 		}
-		return appendEvent(nil, event, nil)
+		return appendEvent(nil, event, nil, appendMessage)
 	}
 	return nil, nil
 }

@@ -25,6 +25,8 @@ type operation struct {
 	// query describes the message that query parameters fill; nil where the
 	// input is the body.
 	query protoreflect.MessageDescriptor
+	// older is set where the path belongs to an older version.
+	older *Operation
 }
 
 // endpoint is the operations of one path.
@@ -61,6 +63,8 @@ func describe(m protoreflect.ProtoMessage) protoreflect.MessageDescriptor {
 type target struct {
 	endpoint
 	tenant string
+	// input is what an older version has in the path.
+	input Input
 }
 
 func (t target) operation(method string) (operation, bool) {
@@ -84,7 +88,7 @@ func (t target) allow() string {
 // match finds what a path is (specification 5.3). The generated handlers match
 // it again for their parameters; here it is told apart whether a path does not
 // exist or is only called with the wrong verb, and which names are reserved.
-func match(path string) (target, bool) {
+func match(path string, older *Dialect) (target, bool) {
 	// Clients that join a path to the JSON-RPC address leave a slash at its end.
 	if strings.HasSuffix(path, "/rpc/") {
 		path = strings.TrimSuffix(path, "/")
@@ -122,6 +126,9 @@ func match(path string) (target, bool) {
 		if segments[0] == "tasks" && segments[2] == "pushNotificationConfigs" {
 			t.endpoint = configEndpoint
 		}
+	}
+	if t.endpoint == nil && older != nil {
+		t.endpoint, t.input = older.match(segments)
 	}
 	return t, t.endpoint != nil
 }
