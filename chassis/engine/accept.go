@@ -55,8 +55,17 @@ func CheckVersion(ctx context.Context) error {
 	if len(parts) >= 2 && parts[0]+"."+parts[1] == Protocol {
 		return nil
 	}
-	return fault.New(fault.VersionNotSupported, "A2A version %q is not served; send A2A-Version: %s", version, Protocol).
+	return fault.New(fault.VersionNotSupported, "A2A version %q is not served here; send A2A-Version: %s, or call the methods of your version if the agent card names an interface of it", version, Protocol).
 		With("supportedVersions", Protocol)
+}
+
+// protocolOf is the protocol version that the client speaks: the one it was
+// translated from, if an edge did so.
+func protocolOf(ctx context.Context) string {
+	if v := metadata.ValueFromIncomingContext(ctx, ext.MetadataClientVersion); len(v) == 1 {
+		return v[0]
+	}
+	return Protocol
 }
 
 // checkExtensions refuses calls that do not name an extension the card requires.

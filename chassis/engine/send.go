@@ -156,7 +156,7 @@ func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Sk
 		},
 		Info: taskstore.Info{
 			Principal: call.Principal, Grant: call.Grant, Caller: call.Actor, ParentTask: call.TaskID,
-			TraceID: place.TraceID, SpanID: place.SpanID, Protocol: Protocol, Digest: digest, Budget: budget,
+			TraceID: place.TraceID, SpanID: place.SpanID, Protocol: protocolOf(ctx), Digest: digest, Budget: budget,
 		},
 		Owner: taskstore.Key(call), Agent: e.Agent.Tenant, Skill: skill.ID, RootTask: call.RootTaskID, Deadline: deadline,
 	}
@@ -250,7 +250,7 @@ func (e *Engine) answer(ctx context.Context, call identity.Call, skill *agent.Sk
 	place := trace.Of(ctx)
 	hop := taskstore.Hop{
 		RootTaskID: call.RootTaskID, ParentTaskID: call.TaskID, TraceID: place.TraceID, Caller: call.Actor, Principal: call.Principal.Key(),
-		Agent: e.Agent.Tenant, Skill: skill.ID, Protocol: Protocol, StartedAt: started, Outcome: "MESSAGE", RequestDigest: taskstore.Digest(m),
+		Agent: e.Agent.Tenant, Skill: skill.ID, Protocol: protocolOf(ctx), StartedAt: started, Outcome: "MESSAGE", RequestDigest: taskstore.Digest(m),
 	}
 	reply, err := e.reply(ctx, call, skill, m, &hop)
 	hop.EndedAt = e.Clock.Now()

@@ -46,4 +46,7 @@ const (
 	MetadataExtensions = "a2a-extensions"
 	// MetadataCursor on SubscribeToTask is the Cursor to continue after.
 	MetadataCursor = "a2a-cursor"
+	// MetadataClientVersion is the protocol version that a client outside speaks,
+	// where an edge has translated its call. Only edges set it.
+	MetadataClientVersion = "sabha-client-version"
 )
