@@ -33,7 +33,7 @@ func Check(raw []byte) (*a2apb.AgentCard, []Finding) {
 		r.errorf("", "does not have the form of a card: %s", reason(err))
 		return nil, r.findings
 	}
-	if err := protojson.Unmarshal(raw, &a2apb.AgentCard{}); err != nil {
+	if err := strict(raw, tree, c); err != nil {
 		r.warnf("", "has a field that A2A 1.0 does not know, which clients ignore: %s", reason(err))
 	}
 	r.whole(c, tree)
@@ -41,6 +41,34 @@ func Check(raw []byte) (*a2apb.AgentCard, []Finding) {
 	r.skills(c)
 	r.security(c)
 	return c, r.findings
+}
+
+// strict reads a card without the fields of A2A 0.3, if it has an interface of that
+// version: such a card is for clients of both.
+func strict(raw []byte, tree map[string]any, c *a2apb.AgentCard) error {
+	if slices.ContainsFunc(c.GetSupportedInterfaces(), func(i *a2apb.AgentInterface) bool { return i.GetProtocolVersion() == "0.3" }) {
+		for _, name := range []string{"url", "preferredTransport", "additionalInterfaces", "protocolVersion", "security", "supportsAuthenticatedExtendedCard"} {
+			delete(tree, name)
+		}
+		skills, _ := tree["skills"].([]any)
+		for _, s := range skills {
+			if skill, ok := s.(map[string]any); ok {
+				delete(skill, "security")
+			}
+		}
+		schemes, _ := tree["securitySchemes"].(map[string]any)
+		for _, s := range schemes {
+			if scheme, ok := s.(map[string]any); ok {
+				// What 1.0 has is one object, named for its kind.
+				maps.DeleteFunc(scheme, func(name string, _ any) bool { return !strings.HasSuffix(name, "SecurityScheme") })
+			}
+		}
+		var err error
+		if raw, err = json.Marshal(tree); err != nil {
+			return err
+		}
+	}
+	return protojson.Unmarshal(raw, &a2apb.AgentCard{})
 }
 
 // reason is what protojson says, without its own name, whose spacing varies.
