@@ -24,6 +24,11 @@ require (
 )
 
 require (
+	github.com/a2aproject/a2a-go v0.3.15 // indirect
+	golang.org/x/mod v0.43.0 // indirect
+)
+
+require (
 	cel.dev/cel-go v0.33.2 // indirect
 	cel.dev/expr v0.25.3 // indirect
 	github.com/a-h/templ v0.3.1118 // indirect

@@ -28,6 +28,7 @@ import (
 	"sabha.dev/services/gateway/internal/callers"
 	"sabha.dev/services/gateway/internal/cards"
 	"sabha.dev/services/gateway/internal/edge"
+	"sabha.dev/services/gateway/internal/legacy"
 	"sabha.dev/services/gateway/internal/oversight"
 	"sabha.dev/services/gateway/internal/proxy"
 	"sabha.dev/services/gateway/migrations"
@@ -113,6 +114,7 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	if err := r.serveHTTP(c, guard, source, httpListener); err != nil {
 		return nil, err
 	}
+	legacy.Register(r.publicGRPC, r.innerConn)
 	go func() { r.failed <- r.publicGRPC.Serve(grpcListener) }()
 	return r, nil
 }

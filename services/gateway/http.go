@@ -21,6 +21,7 @@ import (
 	"sabha.dev/chassis/service"
 	"sabha.dev/services/gateway/internal/cards"
 	"sabha.dev/services/gateway/internal/edge"
+	"sabha.dev/services/gateway/internal/legacy"
 )
 
 // Bounds of an HTTP connection.
@@ -34,7 +35,7 @@ const (
 // serveHTTP serves the HTTP bindings on the public port, and health and metrics
 // on the operators' port if there is one.
 func (r *Running) serveHTTP(c Config, guard *edge.Guard, source *cards.Source, public net.Listener) error {
-	a2a, err := binding.New(r.innerConn, binding.Config{Cards: source.Card, Clock: r.base.Clock, Log: r.base.Log, MaxBody: edge.MaxRequest})
+	a2a, err := binding.New(r.innerConn, binding.Config{Cards: source.Card, Clock: r.base.Clock, Log: r.base.Log, MaxBody: edge.MaxRequest, Older: legacy.Dialect()})
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func TestCardsNameWhereClientsReachTheGateway(t *testing.T) {
 	})
 	_, _, there := elsewhere.do(t, "GET", "/.well-known/agent-card.json", "", nil)
 	front := &a2apb.AgentCard{}
-	if err := protojson.Unmarshal([]byte(there), front); err != nil {
+	if err := readCard([]byte(there), front); err != nil {
 		t.Fatal(err)
 	}
 	checkCard(t, front, "", "https://agents.example.com/a2a", "grpc.example.com:443")
@@ -78,7 +78,7 @@ func TestCardsNameWhereClientsReachTheGateway(t *testing.T) {
 		t.Fatalf("%d %v %s", code, header, body)
 	}
 	card := &a2apb.AgentCard{}
-	if err := protojson.Unmarshal([]byte(body), card); err != nil {
+	if err := readCard([]byte(body), card); err != nil {
 		t.Fatal(err)
 	}
 	checkCard(t, card, "research", "https://agents.example.com", "agents.example.com:"+port)
@@ -98,6 +98,11 @@ func TestCardsNameWhereClientsReachTheGateway(t *testing.T) {
 	}
 }
 
+// readCard reads a card as a client of A2A 1.0 does, to whom fields of 0.3 mean nothing.
+func readCard(text []byte, card *a2apb.AgentCard) error {
+	return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(text, card)
+}
+
 func checkCard(t *testing.T, card *a2apb.AgentCard, tenant, base, grpcAddress string) {
 	t.Helper()
 	var got []string
@@ -105,6 +110,14 @@ func checkCard(t *testing.T, card *a2apb.AgentCard, tenant, base, grpcAddress st
 		got = append(got, strings.Join([]string{i.GetProtocolBinding(), i.GetProtocolVersion(), i.GetUrl(), i.GetTenant()}, " "))
 	}
 	want := []string{"HTTP+JSON 1.0 " + base + " " + tenant, "JSONRPC 1.0 " + base + "/rpc " + tenant, "GRPC 1.0 " + grpcAddress + " " + tenant}
+	// A2A 0.3 has no tenants: the address names the agent, where it can.
+	if tenant != "" {
+		base += "/" + tenant
+	}
+	want = append(want, "JSONRPC 0.3 "+base+"/rpc ", "HTTP+JSON 0.3 "+base+" ")
+	if tenant == "" {
+		want = append(want, "GRPC 0.3 "+grpcAddress+" ")
+	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("interfaces %q, want %q", got, want)
 	}
@@ -125,7 +138,7 @@ func TestWithoutAPublicURLCardsNameTheLocalPorts(t *testing.T) {
 	r := start(t)
 	_, _, body := r.do(t, "GET", "/.well-known/agent-card.json", "", nil)
 	card := &a2apb.AgentCard{}
-	if err := protojson.Unmarshal([]byte(body), card); err != nil {
+	if err := readCard([]byte(body), card); err != nil {
 		t.Fatal(err)
 	}
 	_, grpcPort, _ := strings.Cut(r.GRPCAddr(), ":")

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	oldpb "github.com/a2aproject/a2a-go/a2apb"
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -43,6 +44,17 @@ var decided = map[string]who{
 	a2apb.A2AService_ListTaskPushNotificationConfigs_FullMethodName:  everyone,
 	a2apb.A2AService_DeleteTaskPushNotificationConfig_FullMethodName: everyone,
 	a2apb.A2AService_GetExtendedAgentCard_FullMethodName:             everyone,
+	oldpb.A2AService_SendMessage_FullMethodName:                      everyone,
+	oldpb.A2AService_SendStreamingMessage_FullMethodName:             everyone,
+	oldpb.A2AService_GetTask_FullMethodName:                          everyone,
+	oldpb.A2AService_ListTasks_FullMethodName:                        everyone,
+	oldpb.A2AService_CancelTask_FullMethodName:                       everyone,
+	oldpb.A2AService_TaskSubscription_FullMethodName:                 everyone,
+	oldpb.A2AService_CreateTaskPushNotificationConfig_FullMethodName: everyone,
+	oldpb.A2AService_GetTaskPushNotificationConfig_FullMethodName:    everyone,
+	oldpb.A2AService_ListTaskPushNotificationConfig_FullMethodName:   everyone,
+	oldpb.A2AService_DeleteTaskPushNotificationConfig_FullMethodName: everyone,
+	oldpb.A2AService_GetAgentCard_FullMethodName:                     everyone,
 	adminv1.AdminService_ListTasks_FullMethodName:                    overseers,
 	adminv1.AdminService_ListHops_FullMethodName:                     overseers,
 	adminv1.AdminService_ListDeadPushes_FullMethodName:               overseers,

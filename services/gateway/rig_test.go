@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/clock"
@@ -41,6 +42,7 @@ func (p *persona) agent(name string) agent.Agent {
 			{ID: "tell", Name: "Tell", Description: "Tells who asks.", Anonymous: true, Answer: p.tell},
 			{ID: "work", Name: "Work", Description: "Completes at once.", Run: p.work},
 			{ID: "hold", Name: "Hold", Description: "Works until it is let go.", Run: p.hold},
+			{ID: "echo", Name: "Echo", Description: "Says what it is told, and a list.", Anonymous: true, Answer: p.echo, InputModes: []string{"*/*"}},
 			{ID: "fail", Name: "Fail", Description: "Answers with an error.", Anonymous: true, Answer: p.fail},
 		},
 		Extended: func(_ context.Context, who identity.Principal, card *a2apb.AgentCard) error {
@@ -79,6 +81,11 @@ func (p *persona) hold(ctx context.Context, r agent.Run) (agent.Outcome, error) 
 	case <-ctx.Done():
 		return agent.Outcome{}, ctx.Err()
 	}
+}
+
+func (p *persona) echo(_ context.Context, r *agent.Request) (*a2apb.Message, error) {
+	list, err := structpb.NewValue([]any{"a", "list"})
+	return agent.Message(append(r.Message.GetParts(), &a2apb.Part{Content: &a2apb.Part_Data{Data: list}})...), err
 }
 
 func (p *persona) fail(context.Context, *agent.Request) (*a2apb.Message, error) {

@@ -15,6 +15,7 @@ import (
 	"sabha.dev/chassis/engine"
 	"sabha.dev/chassis/fault"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	"sabha.dev/services/gateway/internal/legacy"
 )
 
 const (
@@ -125,6 +126,7 @@ func (s *Source) Complete(tenant string, card *a2apb.AgentCard) *a2apb.AgentCard
 		{Url: s.address.HTTP + "/rpc", ProtocolBinding: bindingJSONRPC, ProtocolVersion: engine.Protocol, Tenant: tenant},
 		{Url: s.address.GRPC, ProtocolBinding: bindingGRPC, ProtocolVersion: engine.Protocol, Tenant: tenant},
 	}
+	c.SupportedInterfaces = append(c.SupportedInterfaces, s.legacy(tenant)...)
 	c.SecuritySchemes = map[string]*a2apb.SecurityScheme{
 		schemeAPIKey: {Scheme: &a2apb.SecurityScheme_ApiKeySecurityScheme{ApiKeySecurityScheme: &a2apb.APIKeySecurityScheme{
 			Description: "An API key of this platform, in a header; in gRPC, metadata x-api-key.", Location: "header", Name: "X-API-Key",
@@ -139,4 +141,21 @@ func (s *Source) Complete(tenant string, card *a2apb.AgentCard) *a2apb.AgentCard
 		{Schemes: map[string]*a2apb.StringList{schemeBearer: {}}},
 	}
 	return c
+}
+
+// legacy are the interfaces for clients of A2A 0.3, which knows no tenants: over
+// HTTP the address names the agent, over gRPC there is only the one at the root.
+func (s *Source) legacy(tenant string) []*a2apb.AgentInterface {
+	base := s.address.HTTP
+	if tenant != "" {
+		base += "/" + tenant
+	}
+	interfaces := []*a2apb.AgentInterface{
+		{Url: base + "/rpc", ProtocolBinding: bindingJSONRPC, ProtocolVersion: legacy.Version},
+		{Url: base, ProtocolBinding: bindingHTTP, ProtocolVersion: legacy.Version},
+	}
+	if tenant == "" {
+		interfaces = append(interfaces, &a2apb.AgentInterface{Url: s.address.GRPC, ProtocolBinding: bindingGRPC, ProtocolVersion: legacy.Version})
+	}
+	return interfaces
 }

@@ -56,17 +56,23 @@ type admission struct {
 	secret string
 }
 
-// admit decides on a call of a method from an address.
-func (g *Guard) admit(ctx context.Context, method, address string) (admission, error) {
+// admit decides on a call of a method through an entrance.
+func (g *Guard) admit(ctx context.Context, method string, e entrance) (admission, error) {
 	r, ok := policy[method]
 	if !ok {
 		return admission{}, fault.New(fault.PermissionDenied, "no policy allows this method")
 	}
+	address := e.origin(ctx)
+	if r.relayed {
+		return admission{ctx: from(ctx, address)}, nil
+	}
 	md, _ := metadata.FromIncomingContext(ctx)
 	inner := metadata.MD{}
-	for _, name := range serviceParameters {
-		if v := md.Get(name); len(v) > 0 {
-			inner[name] = v
+	for _, names := range [...][]string{serviceParameters, e.declared} {
+		for _, name := range names {
+			if v := md.Get(name); len(v) > 0 {
+				inner[name] = v
+			}
 		}
 	}
 	ctx = metadata.NewIncomingContext(ctx, inner)
@@ -125,6 +131,9 @@ func (r rule) allows(p identity.Principal) error {
 type entrance struct {
 	origin     func(context.Context) string
 	maxRequest int
+	// declared names the metadata that is believed of those who come in here, and
+	// dropped elsewhere.
+	declared []string
 }
 
 // peerAddress is the address of a client with a connection of its own.
@@ -145,7 +154,7 @@ func (e entrance) fits(request any) error {
 
 func (g *Guard) unary(e entrance) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		a, err := g.admit(ctx, info.FullMethod, e.origin(ctx))
+		a, err := g.admit(ctx, info.FullMethod, e)
 		if err == nil {
 			err = e.fits(req)
 		}
@@ -158,7 +167,7 @@ func (g *Guard) unary(e entrance) grpc.UnaryServerInterceptor {
 
 func (g *Guard) stream(e entrance) grpc.StreamServerInterceptor {
 	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-		a, err := g.admit(ss.Context(), info.FullMethod, e.origin(ss.Context()))
+		a, err := g.admit(ss.Context(), info.FullMethod, e)
 		if err != nil {
 			return err
 		}

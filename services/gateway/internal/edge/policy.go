@@ -1,6 +1,7 @@
 package edge
 
 import (
+	oldpb "github.com/a2aproject/a2a-go/a2apb"
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
@@ -19,6 +20,9 @@ type rule struct {
 	open bool
 	// scopes, one of which the caller needs; none means everybody, anonymous callers too.
 	scopes []string
+	// relayed methods are only translated behind this guard, and then called again
+	// through the inner one, which admits them.
+	relayed bool
 	// a2a methods are called in a version of the protocol.
 	a2a bool
 }
@@ -50,6 +54,12 @@ func makePolicy() map[string]rule {
 		a2apb.A2AService_GetExtendedAgentCard_FullMethodName,
 	} {
 		p[m] = rule{a2a: true}
+	}
+	for _, m := range oldpb.A2AService_ServiceDesc.Methods {
+		p["/"+oldpb.A2AService_ServiceDesc.ServiceName+"/"+m.MethodName] = rule{relayed: true}
+	}
+	for _, m := range oldpb.A2AService_ServiceDesc.Streams {
+		p["/"+oldpb.A2AService_ServiceDesc.ServiceName+"/"+m.StreamName] = rule{relayed: true}
 	}
 	return p
 }

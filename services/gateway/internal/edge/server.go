@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 
+	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/trace"
 )
@@ -39,7 +40,7 @@ func (g *Guard) Public() *grpc.Server {
 // Inner makes the server behind the HTTP bindings. It believes what Dial says
 // about where a call comes from, so it must be reached in memory only.
 func (g *Guard) Inner() *grpc.Server {
-	return g.server(entrance{origin: declared, maxRequest: maxMessage})
+	return g.server(entrance{origin: declared, maxRequest: maxMessage, declared: []string{ext.MetadataClientVersion}})
 }
 
 func (g *Guard) server(e entrance, more ...grpc.ServerOption) *grpc.Server {
@@ -57,7 +58,11 @@ const originHeader = "sabha-client"
 
 // WithOrigin notes the address of an HTTP client for calls over a Dial connection.
 func WithOrigin(r *http.Request) *http.Request {
-	return r.WithContext(context.WithValue(r.Context(), originKey{}, r.RemoteAddr))
+	return r.WithContext(from(r.Context(), r.RemoteAddr))
+}
+
+func from(ctx context.Context, address string) context.Context {
+	return context.WithValue(ctx, originKey{}, address)
 }
 
 // Dial gives the options of the connection to Inner.
