@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/service"
 	"sabha.dev/testrig/clocktest"
 )
@@ -42,3 +43,6 @@ func Registered(r *Running) []string {
 func Behind(r *Running, persona string) (grpc.ClientConnInterface, error) {
 	return r.base.Peer(persona)
 }
+
+// ClientVersion is the metadata that only edges may set.
+const ClientVersion = ext.MetadataClientVersion

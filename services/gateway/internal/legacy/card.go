@@ -46,9 +46,22 @@ func Card(c *a2apb.AgentCard) ([]byte, error) {
 	if r := c.GetSecurityRequirements(); len(r) > 0 {
 		card["security"] = requirements(r)
 	}
+	// Lists that 0.3 requires, also when they are empty.
+	for _, name := range []string{"defaultInputModes", "defaultOutputModes", "skills"} {
+		if card[name] == nil {
+			card[name] = []any{}
+		}
+	}
 	skills, _ := card["skills"].([]any)
 	for i, s := range c.GetSkills() {
-		if skill, ok := skills[i].(map[string]any); ok && len(s.GetSecurityRequirements()) > 0 {
+		skill, ok := skills[i].(map[string]any)
+		if !ok {
+			continue
+		}
+		if skill["tags"] == nil {
+			skill["tags"] = []any{}
+		}
+		if len(s.GetSecurityRequirements()) > 0 {
 			skill["security"] = requirements(s.GetSecurityRequirements())
 		}
 	}

@@ -8,7 +8,9 @@ import (
 	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v0"
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
@@ -31,6 +33,22 @@ func checkVersion(ctx context.Context) error {
 	}
 	return fault.New(fault.VersionNotSupported, "this is the service of A2A %s, and a2a-version says %q; that of 1.0 is %s",
 		Version, v, a2apb.A2AService_ServiceDesc.ServiceName)
+}
+
+// inOldCode gives an error the code that gRPC of 0.3 had for it, by which alone the
+// clients of that time know it. Newer ones, which state the version they speak, go by
+// the reason, and mind that the code is the one it has in 1.0.
+func inOldCode(ctx context.Context, err error) error {
+	if len(metadata.ValueFromIncomingContext(ctx, ext.MetadataVersion)) > 0 {
+		return err
+	}
+	switch e := fault.FromStatus(err); {
+	case e != nil && (e.Reason == fault.UnsupportedOperation || e.Reason == fault.PushNotSupported):
+		p := status.Convert(err).Proto()
+		p.Code = int32(codes.Unimplemented)
+		return status.ErrorProto(p)
+	}
+	return err
 }
 
 // SendMessage sends a message.

@@ -49,7 +49,7 @@ func call[Q, PQ, PR, R any](ctx context.Context, q Q, to func(Q) (PQ, error), do
 	}
 	answer, err := do(outgoing(ctx), request)
 	if err != nil {
-		return none, err
+		return none, inOldCode(ctx, err)
 	}
 	r, err := from(answer)
 	return r, fault.Status(err).Err()
@@ -75,7 +75,7 @@ func follow[Q, PQ any](ctx context.Context, q Q, to func(Q) (PQ, error), open fu
 				return
 			}
 		}
-		yield(nil, err)
+		yield(nil, inOldCode(ctx, err))
 	}
 }
 
@@ -153,5 +153,12 @@ func (h handler) DeleteTaskPushConfig(ctx context.Context, q *a2a.DeleteTaskPush
 
 // GetExtendedAgentCard implements a2asrv.RequestHandler.
 func (h handler) GetExtendedAgentCard(ctx context.Context, q *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
-	return call(ctx, q, pbconv.ToProtoGetExtendedAgentCardRequest, h.client.GetExtendedAgentCard, pbconv.FromProtoAgentCard)
+	return call(ctx, q, pbconv.ToProtoGetExtendedAgentCardRequest, h.client.GetExtendedAgentCard, func(c *a2apb.AgentCard) (*a2a.AgentCard, error) {
+		for _, s := range c.GetSkills() {
+			if len(s.GetTags()) == 0 { // which the conversion refuses
+				s.Tags = []string{s.GetId()}
+			}
+		}
+		return pbconv.FromProtoAgentCard(c)
+	})
 }
