@@ -108,12 +108,30 @@ func (x *exchange) rpcOlder(call rpcRequest, op *Operation, tenant string) {
 		}
 		return append(b, encoded...), err
 	}
+	if f.method.kind != unaryKind {
+		f.fail = func(err error) { x.rpcFailStream(call.id, err, f) }
+	}
 	md, err := x.olderMetadata(f.method.kind)
 	if err != nil {
 		f.fail(err)
 		return
 	}
 	x.translate(op, Input{Body: call.params}, md, tenant, f)
+}
+
+// rpcFailStream answers an error before the first event as a stream that consists of
+// it: clients of that time read the error there, and nothing of another answer. Bad
+// credentials stay a 401, for the sake of the challenge.
+func (x *exchange) rpcFailStream(id []byte, err error, f form) {
+	p := diagnose(err)
+	if p.code == codes.Unauthenticated {
+		x.rpcRefuse(id, p, rpcCode(p), f.method.kind)
+		return
+	}
+	x.report(p)
+	x.headers(p)
+	x.w.Header().Set("Cache-Control", "no-cache")
+	x.send(typeStream, http.StatusOK, f.frame(p))
 }
 
 // rpcForm is how answers to a JSON-RPC request are written.

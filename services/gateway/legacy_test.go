@@ -155,7 +155,7 @@ func TestOldJSONRPC(t *testing.T) {
 			rpcError(-32602, `params.message.parts: must be a list, not string`, badRequest("params.message.parts", `must be a list, not string`)),
 		},
 		{
-			"an unknown kind", "/rpc", "message/stream", `{"message":{"messageId":"b1","role":"user","parts":[{"kind":"video"}]}}`,
+			"an unknown kind", "/rpc", "message/send", `{"message":{"messageId":"b1","role":"user","parts":[{"kind":"video"}]}}`,
 			[]string{known},
 			rpcError(-32602, `params.message.parts[0].kind: must be text, file or data, not \"video\"`, badRequest("params.message.parts[0].kind", `must be text, file or data, not \"video\"`)),
 		},
@@ -215,11 +215,57 @@ func TestOldJSONRPC(t *testing.T) {
 		if strings.HasPrefix(c.name, "bad credentials") {
 			want = 401
 		}
-		if c.method == "message/stream" {
-			want = 400
-		}
 		if code != want || header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s: %d %s, want %d application/json", c.name, code, header.Get("Content-Type"), want)
+		}
+	}
+}
+
+// A stream that fails before its first event is a stream of one error; an old client
+// reads nothing else.
+func TestOldStreamsOverJSONRPC(t *testing.T) {
+	r := start(t)
+	known := []string{"X-API-Key: " + r.operator}
+	for _, c := range []struct {
+		name, method, params string
+		headers              []string
+		want                 []string
+	}{
+		{"a task", "message/stream", oldMessage("s1", "work", ""), known, []string{
+			rpcResult(`{"kind":"task","id":"ID","contextId":"ID","history":[{"kind":"message","messageId":"s1","contextId":"ID","metadata":{"urn:sabha:ext:skill:v1":"work"},"parts":[{"kind":"text","text":"hello"}],"role":"user","taskId":"ID"}],"status":{"state":"submitted","timestamp":"TIME"}}`),
+			rpcResult(`{"kind":"status-update","contextId":"ID","final":false,"status":{"state":"working","timestamp":"TIME"},"taskId":"ID"}`),
+			rpcResult(`{"kind":"artifact-update","artifact":{"artifactId":"a","parts":[{"kind":"text","text":"made"}]},"contextId":"ID","lastChunk":true,"taskId":"ID"}`),
+			rpcResult(`{"kind":"status-update","contextId":"ID","final":true,"status":{"message":{"kind":"message","messageId":"ID","contextId":"ID","parts":[{"kind":"text","text":"done for /operator"}],"role":"agent","taskId":"ID"},"state":"completed","timestamp":"TIME"},"taskId":"ID"}`),
+		}},
+		{"a direct answer", "message/stream", oldMessage("s2", "echo", `,"contextId":"c9"`), nil, []string{
+			rpcResult(`{"kind":"message","messageId":"ID","contextId":"c9","parts":[{"kind":"text","text":"hello"},{"kind":"data","data":{"value":["a","list"]},"metadata":{"data_part_compat":true}}],"role":"agent"}`),
+		}},
+		{"no task", "tasks/resubscribe", `{"id":"t9"}`, known, []string{
+			rpcError(-32001, `task \"t9\" does not exist or is not yours`, errorInfo("a2a-protocol.org", "TASK_NOT_FOUND", `,"metadata":{"taskId":"t9"}`)),
+		}},
+		{"no parts", "message/stream", `{"message":{"messageId":"s3","role":"user","parts":[]}}`, known, []string{
+			rpcError(-32602, `message.parts: is empty; send at least one part`, badRequest("message.parts", `is empty; send at least one part`)),
+		}},
+		{"no message", "message/stream", `{}`, known, []string{rpcError(-32602, `params.message: is missing`, badRequest("params.message", `is missing`))}},
+		{"bad credentials", "message/stream", oldMessage("s4", "tell", ""), []string{"X-API-Key: sk-wrong"}, []string{
+			rpcError(-32044, `the API key is not known, or it was revoked`, errorInfo("sabha", "UNAUTHENTICATED", ``)),
+		}},
+	} {
+		code, header, body := r.post(t, "/rpc", oldCall(c.method, c.params), c.headers)
+		var got []string
+		for events := frames(strings.NewReader(body)); ; {
+			data, ok := nextFrame(events)
+			if !ok {
+				break
+			}
+			got = append(got, told(data))
+		}
+		wantCode, wantType := 200, "text/event-stream"
+		if c.name == "bad credentials" {
+			wantCode, wantType, got = 401, "application/json", []string{told(body)}
+		}
+		if code != wantCode || header.Get("Content-Type") != wantType || strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+			t.Errorf("%s: %d %s\n%s\nwant %d %s\n%s", c.name, code, header.Get("Content-Type"), strings.Join(got, "\n"), wantCode, wantType, strings.Join(c.want, "\n"))
 		}
 	}
 }
