@@ -3,6 +3,7 @@ module sabha.dev/e2e
 go 1.26.0
 
 require (
+	github.com/a2aproject/a2a-go v0.3.15
 	github.com/a2aproject/a2a-go/v2 v2.4.0
 	github.com/nats-io/nats.go v1.55.0
 	github.com/prometheus/client_golang v1.25.0
@@ -23,10 +24,7 @@ require (
 	sabha.dev/testrig v0.0.0
 )
 
-require (
-	github.com/a2aproject/a2a-go v0.3.15 // indirect
-	golang.org/x/mod v0.43.0 // indirect
-)
+require golang.org/x/mod v0.43.0 // indirect
 
 require (
 	cel.dev/cel-go v0.33.2 // indirect

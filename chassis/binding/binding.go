@@ -131,6 +131,10 @@ type exchange struct {
 	r *http.Request
 	// mediaType is that of answers which are not streams.
 	mediaType string
+	// plain is set for JSON-RPC clients of an older version that do not state it. Those
+	// of its time take the data of an error for an object; newer ones, which speak it to
+	// old servers, for the list that 1.0 has.
+	plain bool
 	// call is what the gateway needs to know of this request.
 	call restCall
 }

@@ -108,6 +108,7 @@ func (x *exchange) rpcOlder(call rpcRequest, op *Operation, tenant string) {
 		}
 		return append(b, encoded...), err
 	}
+	x.plain = version(x.r) == ""
 	if f.method.kind != unaryKind {
 		f.fail = func(err error) { x.rpcFailStream(call.id, err, f) }
 	}
@@ -140,7 +141,7 @@ func (x *exchange) rpcForm(id []byte, method rpcMethod) form {
 		method: method, extensions: "A2A-Extensions", around: rpcEnvelope(id), encode: appendMessage,
 		fail: func(err error) { x.rpcFail(id, err, method.kind) },
 		frame: func(p problem) []byte {
-			return appendFrame(nil, "", p.appendRPC(nil, id, rpcCode(p)))
+			return appendFrame(nil, "", x.appendRPC(nil, id, p, rpcCode(p)))
 		},
 	}
 }
@@ -176,12 +177,16 @@ func (x *exchange) rpcRefuse(id []byte, p problem, code int, k kind) {
 	if k != unaryKind || p.code == codes.Unauthenticated {
 		status = p.http
 	}
-	x.send(typeJSON, status, p.appendRPC(nil, id, code))
+	x.send(typeJSON, status, x.appendRPC(nil, id, p, code))
 }
 
 // appendRPC appends the response object of a problem.
-func (p problem) appendRPC(b, id []byte, code int) []byte {
-	return appendRPCError(b, id, code, p.message, p.appendDetails(nil))
+func (x *exchange) appendRPC(b, id []byte, p problem, code int) []byte {
+	data := p.appendDetails(nil)
+	if x.plain {
+		data = append(append([]byte(`{"details":`), data...), '}')
+	}
+	return appendRPCError(b, id, code, p.message, data)
 }
 
 // appendRPCError appends a response object with an error; data may be nil.

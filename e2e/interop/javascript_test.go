@@ -63,11 +63,18 @@ type failed struct {
 	Code                  int
 }
 
-func TestJavaScriptSDK(t *testing.T) {
+// javaScript finds Node.js with an SDK.
+func javaScript(t *testing.T, sdk string) string {
+	t.Helper()
 	node := leftout.Program(t, "node", "install Node.js 20 or newer")
-	if _, err := os.Stat("js/node_modules/@a2a-js/sdk"); err != nil {
+	if _, err := os.Stat("js/node_modules/@a2a-js/" + sdk); err != nil {
 		leftout.Because(t, "the JavaScript SDK is not installed: run npm ci --prefix e2e/interop/js")
 	}
+	return node
+}
+
+func TestJavaScriptSDK(t *testing.T) {
+	node := javaScript(t, "sdk")
 	p := start(t)
 	for i, binding := range []string{"HTTP+JSON", "JSONRPC", "GRPC"} {
 		t.Run(binding, func(t *testing.T) {
@@ -79,10 +86,15 @@ func TestJavaScriptSDK(t *testing.T) {
 			equal(t, "binding", r.Protocol, binding)
 			equal(t, "version", r.Version, "1.0")
 			r.checkCard(t)
+			equal(t, "interfaces", len(r.Card.Interfaces), 6) // three of 1.0, three of 0.3
 			r.checkAnswers(t)
+			equal(t, "history of length 0", r.Get.History, 0)
 			r.checkSubscription(t)
-			r.checkCancel(t, i+1)
-			r.checkErrors(t, binding)
+			r.checkCancel(t)
+			r.checkList(t, i+1)
+			r.checkErrors(t, func(rpc, http, grpc int) int {
+				return map[string]int{"JSONRPC": rpc, "HTTP+JSON": http, "GRPC": grpc}[binding]
+			})
 		})
 	}
 }
@@ -96,7 +108,6 @@ func (r *report) checkCard(t *testing.T) {
 			t.Errorf("the extended card has the skills %v, not %s", r.Card.Skills, skill)
 		}
 	}
-	equal(t, "interfaces", len(r.Card.Interfaces), 6) // three of 1.0, three of 0.3
 }
 
 func (r *report) checkAnswers(t *testing.T) {
@@ -107,7 +118,6 @@ func (r *report) checkAnswers(t *testing.T) {
 	}
 	equal(t, "got", r.Get.ID, r.Send.Task.ID)
 	equal(t, "answer got", r.Get.answer(), r.Send.Task.answer())
-	equal(t, "history of length 0", r.Get.History, 0)
 	// Its state is that of the moment: a short plan may have ended by the time the answer is made.
 	equal(t, "returned at once", r.Returned.Task.ID, r.Polled.ID)
 	equal(t, "polled", r.Polled.State, "TASK_STATE_COMPLETED")
@@ -146,14 +156,17 @@ func (r *report) checkSubscription(t *testing.T) {
 	}
 }
 
-// checkCancel checks the cancelled task and its place in the list, with so many
-// tasks cancelled until now.
-func (r *report) checkCancel(t *testing.T, canceled int) {
+func (r *report) checkCancel(t *testing.T) {
 	t.Helper()
 	if s := r.Canceling.State; s != "TASK_STATE_WORKING" && s != "TASK_STATE_CANCELED" {
 		t.Errorf("cancel answers %s", s)
 	}
 	equal(t, "canceled", r.Canceled.State, "TASK_STATE_CANCELED")
+}
+
+// checkList checks the list of canceled tasks, of which there are so many until now.
+func (r *report) checkList(t *testing.T, canceled int) {
+	t.Helper()
 	equal(t, "page size", r.List.PageSize, 1)
 	equal(t, "total size", r.List.TotalSize, canceled)
 	if len(r.List.Tasks) != 1 || r.List.Tasks[0].ID != r.List.Want {
@@ -161,11 +174,10 @@ func (r *report) checkCancel(t *testing.T, canceled int) {
 	}
 }
 
-func (r *report) checkErrors(t *testing.T, binding string) {
+// checkErrors checks what the SDK made of errors; codes chooses the code that it has
+// for them.
+func (r *report) checkErrors(t *testing.T, codes func(rpc, http, grpc int) int) {
 	t.Helper()
-	codes := func(rpc, http, grpc int) int {
-		return map[string]int{"JSONRPC": rpc, "HTTP+JSON": http, "GRPC": grpc}[binding]
-	}
 	// An error class is the SDK's own judgement of what came over the wire; of what it has no class
 	// for, it keeps the sentence and the code.
 	for _, c := range []struct {

@@ -39,7 +39,13 @@ func oldCall(method, params string) string {
 
 func rpcResult(result string) string { return `{"jsonrpc":"2.0","id":7,"result":` + result + `}` }
 
+// rpcError is an error for a client that states no version, and so is of the time.
 func rpcError(code int, message, data string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"error":{"code":%d,"message":"%s","data":{"details":[%s]}}}`, code, message, data)
+}
+
+// rpcErrorOfNow is one for a client that states its version.
+func rpcErrorOfNow(code int, message, data string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"error":{"code":%d,"message":"%s","data":[%s]}}`, code, message, data)
 }
 
@@ -93,6 +99,11 @@ func TestOldJSONRPC(t *testing.T) {
 			rpcError(-32001, `task \"t9\" does not exist or is not yours`, errorInfo("a2a-protocol.org", "TASK_NOT_FOUND", `,"metadata":{"taskId":"t9"}`)),
 		},
 		{
+			"no task, as clients of today read it", "/rpc", "tasks/get", `{"id":"t9"}`,
+			[]string{known, "A2A-Version: 0.3"},
+			rpcErrorOfNow(-32001, `task \"t9\" does not exist or is not yours`, errorInfo("a2a-protocol.org", "TASK_NOT_FOUND", `,"metadata":{"taskId":"t9"}`)),
+		},
+		{
 			"no task to cancel", "/rpc", "tasks/cancel", `{"id":"t9"}`,
 			[]string{known},
 			rpcError(-32001, `task \"t9\" does not exist or is not yours`, errorInfo("a2a-protocol.org", "TASK_NOT_FOUND", `,"metadata":{"taskId":"t9"}`)),
@@ -111,19 +122,19 @@ func TestOldJSONRPC(t *testing.T) {
 		{
 			"the version of others", "/rpc", "message/send", oldMessage("d8", "work", ""),
 			[]string{known, "A2A-Version: 1.0"},
-			rpcError(-32009, `this is a call of A2A 0.3, and A2A-Version says \"1.0\"; the agent card names the interfaces of each version`,
+			rpcErrorOfNow(-32009, `this is a call of A2A 0.3, and A2A-Version says \"1.0\"; the agent card names the interfaces of each version`,
 				errorInfo("a2a-protocol.org", "VERSION_NOT_SUPPORTED", `,"metadata":{"supportedVersions":"1.0,0.3"}`)),
 		},
 		{
 			"a method of 1.0 in 0.3", "/rpc", "GetTask", `{"id":"t9"}`,
 			[]string{known, "A2A-Version: 0.3"},
-			rpcError(-32009, `A2A version \"0.3\" is not served here; send A2A-Version: 1.0, or call the methods of your version if the agent card names an interface of it`,
+			rpcErrorOfNow(-32009, `A2A version \"0.3\" is not served here; send A2A-Version: 1.0, or call the methods of your version if the agent card names an interface of it`,
 				errorInfo("a2a-protocol.org", "VERSION_NOT_SUPPORTED", `,"metadata":{"supportedVersions":"1.0"}`)),
 		},
 		{
 			"a method of 1.0 without a version", "/rpc", "GetTask", `{"id":"t9"}`,
 			[]string{known},
-			rpcError(-32009, `A2A version \"0.3\" is not served here; send A2A-Version: 1.0, or call the methods of your version if the agent card names an interface of it`,
+			rpcErrorOfNow(-32009, `A2A version \"0.3\" is not served here; send A2A-Version: 1.0, or call the methods of your version if the agent card names an interface of it`,
 				errorInfo("a2a-protocol.org", "VERSION_NOT_SUPPORTED", `,"metadata":{"supportedVersions":"1.0"}`)),
 		},
 		{"a method that is neither's", "/rpc", "tasks/list", `{}`, []string{known}, `{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"Method not found: \"tasks/list\""}}`},

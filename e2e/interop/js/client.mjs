@@ -1,7 +1,9 @@
 // Drives a platform through one binding with the JavaScript SDK and prints what
 // the SDK made of the answers, as one JSON object:
 //
-//   node client.mjs HTTP+JSON|JSONRPC|GRPC BASE_URL API_KEY
+//   node client.mjs HTTP+JSON|JSONRPC|GRPC BASE_URL API_KEY [VERSION]
+//
+// VERSION is that of the protocol: 1.0 unless stated, or 0.3.
 import { randomUUID } from "node:crypto";
 import { Role, TaskState } from "@a2a-js/sdk";
 import {
@@ -12,13 +14,20 @@ import {
 } from "@a2a-js/sdk/client";
 import { GrpcTransportFactory } from "@a2a-js/sdk/client/grpc";
 
-const [binding, base, key] = process.argv.slice(2);
+const [binding, base, key, version = "1.0"] = process.argv.slice(2);
 
+const legacyCompat = { enabled: version !== "1.0" };
 const factory = new ClientFactory({
-  transports: [new RestTransportFactory(), new JsonRpcTransportFactory(), new GrpcTransportFactory()],
+  transports: [new RestTransportFactory({ legacyCompat }), new JsonRpcTransportFactory({ legacyCompat }), new GrpcTransportFactory({ legacyCompat })],
   preferredTransports: [binding],
-  cardResolver: new DefaultAgentCardResolver(),
+  cardResolver: new DefaultAgentCardResolver({ legacyCompat }),
 });
+// The SDK prefers the newest version that a card names.
+const create = async (path) => {
+  const card = await new DefaultAgentCardResolver({ legacyCompat }).resolve(base, path);
+  card.supportedInterfaces = card.supportedInterfaces.filter((i) => i.protocolVersion === version);
+  return factory.createFromAgentCard(card);
+};
 
 // On HTTP service parameters are headers, in gRPC metadata.
 const known = { serviceParameters: { "X-API-Key": key } };
@@ -88,14 +97,16 @@ const ended = async (id) => {
 const failure = async (call) => {
   try {
     await call();
-  } catch (e) {
+  } catch (error) {
+    // Of an error within a stream of the older version the SDK tells its class as the cause.
+    const e = error.cause?.reason ? error.cause : error;
     return { name: e.name, reason: e.reason, message: e.message, code: e.envelopeCode ?? e.statusCode ?? e.status };
   }
   return null;
 };
 
 const report = { binding };
-const client = await factory.createFromUrl(base);
+const client = await (version === "1.0" ? factory.createFromUrl(base) : create());
 report.protocol = client.transport.protocolName;
 report.version = client.protocolVersion;
 
@@ -129,12 +140,14 @@ report.returned = result(returned);
 report.polled = task(await ended(returned.id));
 
 const page = { tenant: "", contextId: "", status: TaskState.TASK_STATE_CANCELED, pageSize: 1, pageToken: "", statusTimestampAfter: undefined };
-const list = await client.listTasks(page, known);
-report.list = { tasks: list.tasks.map(task), pageSize: list.pageSize, totalSize: list.totalSize, nextPageToken: list.nextPageToken, want: waiting.id };
+if (version === "1.0") { // the SDK has no lists in the older version
+  const list = await client.listTasks(page, known);
+  report.list = { tasks: list.tasks.map(task), pageSize: list.pageSize, totalSize: list.totalSize, nextPageToken: list.nextPageToken, want: waiting.id };
+}
 
 // Research is called directly, by its own card, and anonymously. The SDK drops the
 // path of a base address, so the path of the card is named.
-const research = await factory.createFromUrl(base, "/research/.well-known/agent-card.json");
+const research = await create("/research/.well-known/agent-card.json");
 report.search = result(await research.sendMessage(request([data({ action: "search", query: "how often are backups taken", limit: 1 })]), anonymous));
 
 const unknown = { tenant: "", id: randomUUID() };

@@ -69,7 +69,9 @@ const ended = async (id) => {
 const failure = async (call) => {
   try {
     await call();
-  } catch (e) {
+  } catch (error) {
+    // Of an error within a stream the SDK tells its class as the cause.
+    const e = error.cause?.errorResponse ? error.cause : error;
     return { name: e.constructor.name, message: e.errorResponse?.error.message ?? e.message, code: e.errorResponse?.error.code ?? 0 };
   }
   return null;
