@@ -140,6 +140,35 @@ func (r *rig) oldStream(id string) func(context.Context) error {
 	}
 }
 
+// TestOldCallsCountLikeOthers lets nobody call more often in one version than in both.
+func TestOldCallsCountLikeOthers(t *testing.T) {
+	r := start(t, func(c *gateway.Config) { c.RateLimit.Anonymous = gateway.Limit{PerSecond: 0.001, Burst: 4} })
+	tell := func(binding, id string) string {
+		switch binding {
+		case "old gRPC":
+			_, err := oldpb.NewA2AServiceClient(r.conn).SendMessage(oldContext(t), oldRequest(t, oldProto(id, "tell", helloPart)))
+			return grpcError(err).reason
+		case "old JSON-RPC":
+			_, _, body := r.post(t, "/rpc", oldCall("message/send", oldMessage(id, "tell", "")), nil)
+			return body
+		case "old HTTP+JSON":
+			_, _, body := r.post(t, "/v1/message:send", oldProto(id, "tell", helloPart), nil)
+			return body
+		}
+		return r.send(t, "grpc", request{id: id}).reason
+	}
+	for i, binding := range []string{"old gRPC", "old JSON-RPC", "old HTTP+JSON", "gRPC"} {
+		if got := tell(binding, fmt.Sprintf("a%d", i)); strings.Contains(got, "RATE_LIMITED") {
+			t.Errorf("call %d, over %s, is over the limit of 4", i+1, binding)
+		}
+	}
+	for _, binding := range []string{"old gRPC", "old JSON-RPC", "old HTTP+JSON", "gRPC"} {
+		if got := tell(binding, "b"); !strings.Contains(got, "RATE_LIMITED") {
+			t.Errorf("a fifth call, over %s, gives %s", binding, got)
+		}
+	}
+}
+
 func states(t *testing.T, s grpc.ServerStreamingClient[oldpb.StreamResponse], until string) (id string, all []string) {
 	t.Helper()
 	for {
