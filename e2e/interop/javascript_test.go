@@ -22,12 +22,27 @@ type report struct {
 	Send, Asked, Answered, Returned, Search outcome
 	Get, Canceling, Canceled, Polled        task
 	Stream, Subscribed                      []event
+	Push                                    webhooks
 	List                                    struct {
 		Tasks               []task
 		PageSize, TotalSize int
 		Want                string
 	}
 	Errors map[string]*failed
+}
+
+// webhooks is what became of a push configuration that a client made, read, listed
+// and deleted.
+type webhooks struct {
+	Made, Got    string
+	Listed, Left []string
+}
+
+func (w webhooks) check(t *testing.T) {
+	t.Helper()
+	if w.Made != "hook" || w.Got != "chosen" || !slices.Equal(w.Listed, []string{"hook"}) || len(w.Left) != 0 {
+		t.Errorf("push configurations: %+v, want hook, its token, hook alone, and none at the end", w)
+	}
 }
 
 type outcome struct {
@@ -91,6 +106,7 @@ func TestJavaScriptSDK(t *testing.T) {
 			equal(t, "history of length 0", r.Get.History, 0)
 			r.checkSubscription(t)
 			r.checkCancel(t)
+			r.Push.check(t)
 			r.checkList(t, i+1)
 			r.checkErrors(t, func(rpc, http, grpc int) int {
 				return map[string]int{"JSONRPC": rpc, "HTTP+JSON": http, "GRPC": grpc}[binding]
@@ -191,8 +207,7 @@ func (r *report) checkErrors(t *testing.T, codes func(rpc, http, grpc int) int) 
 		{"subscribeFinished", "UnsupportedOperationError", "get it instead", codes(-32004, 400, 9)},
 		{"sendFinished", "UnsupportedOperationError", "start a new one in the same context", codes(-32004, 400, 9)},
 		{"streamFinished", "UnsupportedOperationError", "start a new one in the same context", codes(-32004, 400, 9)},
-		{"push", "PushNotificationNotSupportedError", "Push Notification is not supported", 0},
-		{"pushAsked", "PushNotificationNotSupportedError", "stream or poll the task", codes(-32003, 400, 9)},
+		{"push", "TaskNotFoundError", "does not exist or is not yours", codes(-32001, 404, 5)},
 		{"noParts", "", "message.parts: is empty", codes(-32602, 400, 3)},
 		{"noKey", "", "send an API key or a token", codes(-32044, 401, 16)},
 		{"wrongKey", "", "the API key is not known, or it was revoked", codes(-32044, 401, 16)},

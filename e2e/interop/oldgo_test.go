@@ -93,7 +93,8 @@ func TestOldGoSDK(t *testing.T) {
 			o := oldGo{t: t, ctx: oldclient.WithSessionID(ctx, "me"), client: connect(oldclient.SessionCredentials{"apiKey": oldclient.AuthCredential(p.key)})}
 			done := o.checkAnswers()
 			o.checkLife()
-			o.checkErrors(transport, done)
+			o.checkErrors(done)
+			o.checkWebhooks(done)
 			nobody := connect(nil)
 			if _, err := nobody.SendMessage(ctx, &old.MessageSendParams{Message: ask03("How often are backups taken?")}); err == nil {
 				t.Error("nobody got an answer of the planner")
@@ -184,7 +185,7 @@ func (o oldGo) checkLife() {
 	}
 }
 
-func (o oldGo) checkErrors(transport old.TransportProtocol, done old.TaskID) {
+func (o oldGo) checkErrors(done old.TaskID) {
 	t := o.t
 	t.Helper()
 	more := ask03("More?")
@@ -192,13 +193,8 @@ func (o oldGo) checkErrors(transport old.TransportProtocol, done old.TaskID) {
 	_, unknown := o.client.GetTask(o.ctx, &old.TaskQueryParams{ID: "nothing"})
 	_, finished := o.client.CancelTask(o.ctx, &old.TaskIDParams{ID: done})
 	_, again := o.client.SendMessage(o.ctx, &old.MessageSendParams{Message: more})
-	_, push := o.client.SetTaskPushConfig(o.ctx, &old.TaskPushConfig{TaskID: done, Config: old.PushConfig{URL: "https://example.com"}})
+	_, push := o.client.SetTaskPushConfig(o.ctx, &old.TaskPushConfig{TaskID: "nothing", Config: old.PushConfig{URL: "https://example.com"}})
 	_, empty := o.client.SendMessage(o.ctx, &old.MessageSendParams{Message: old.NewMessage(old.MessageRoleUser)})
-	unsupported := old.ErrPushNotificationNotSupported
-	if transport == old.TransportProtocolGRPC {
-		// Over gRPC the SDK knows both by one code.
-		unsupported = old.ErrUnsupportedOperation
-	}
 	for _, c := range []struct {
 		name      string
 		got, want error
@@ -208,12 +204,34 @@ func (o oldGo) checkErrors(transport old.TransportProtocol, done old.TaskID) {
 		{"subscribe to a finished task", streamError(o.client.ResubscribeToTask(o.ctx, &old.TaskIDParams{ID: done})), old.ErrUnsupportedOperation},
 		{"cancel a finished task", finished, old.ErrTaskNotCancelable},
 		{"send to a finished task", again, old.ErrUnsupportedOperation},
-		{"push", push, unsupported},
+		{"a webhook of an unknown task", push, old.ErrTaskNotFound},
 		{"no parts", empty, old.ErrInvalidParams},
 	} {
 		if !errors.Is(c.got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
 		}
+	}
+}
+
+func (o oldGo) checkWebhooks(done old.TaskID) {
+	t := o.t
+	t.Helper()
+	made, err := o.client.SetTaskPushConfig(o.ctx, &old.TaskPushConfig{TaskID: done, Config: old.PushConfig{URL: "https://example.com/hook", Token: "chosen"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := o.client.GetTaskPushConfig(o.ctx, &old.GetTaskPushConfigParams{TaskID: done, ConfigID: made.Config.ID})
+	if err != nil || got.Config.Token != "chosen" {
+		t.Errorf("webhook %+v, %v", got, err)
+	}
+	if list, err := o.client.ListTaskPushConfig(o.ctx, &old.ListTaskPushConfigParams{TaskID: done}); err != nil || len(list) != 1 {
+		t.Errorf("webhooks %+v, %v", list, err)
+	}
+	if err := o.client.DeleteTaskPushConfig(o.ctx, &old.DeleteTaskPushConfigParams{TaskID: done, ConfigID: made.Config.ID}); err != nil {
+		t.Error(err)
+	}
+	if list, err := o.client.ListTaskPushConfig(o.ctx, &old.ListTaskPushConfigParams{TaskID: done}); err != nil || len(list) != 0 {
+		t.Errorf("webhooks after the only one was deleted: %+v, %v", list, err)
 	}
 }
 
@@ -300,7 +318,14 @@ func checkNewGo(t *testing.T, client *a2aclient.Client) {
 	_, unknown := client.GetTask(ctx, &a2a.GetTaskRequest{ID: "nothing"})
 	_, finished := client.CancelTask(ctx, &a2a.CancelTaskRequest{ID: sent.ID})
 	_, again := client.SendMessage(ctx, &a2a.SendMessageRequest{Message: a2a.NewMessageForTask(a2a.MessageRoleUser, sent, a2a.NewTextPart("More?"))})
-	_, push := client.CreateTaskPushConfig(ctx, &a2a.PushConfig{TaskID: sent.ID, URL: "https://example.com"})
+	_, push := client.CreateTaskPushConfig(ctx, &a2a.PushConfig{TaskID: "nothing", URL: "https://example.com"})
+	made, err := client.CreateTaskPushConfig(ctx, &a2a.PushConfig{TaskID: sent.ID, ID: "hook", URL: "https://example.com"})
+	if err != nil || made.ID != "hook" {
+		t.Errorf("webhook %+v, %v", made, err)
+	}
+	if list, err := client.ListTaskPushConfigs(ctx, &a2a.ListTaskPushConfigRequest{TaskID: sent.ID}); err != nil || len(list) != 1 || list[0].URL != "https://example.com" {
+		t.Errorf("webhooks %+v, %v", list, err)
+	}
 	for _, c := range []struct {
 		name      string
 		got, want error
@@ -309,7 +334,7 @@ func checkNewGo(t *testing.T, client *a2aclient.Client) {
 		{"cancel a finished task", finished, a2a.ErrTaskNotCancelable},
 		{"send to a finished task", again, a2a.ErrUnsupportedOperation},
 		{"subscribe to a finished task", streamError(client.SubscribeToTask(ctx, &a2a.SubscribeToTaskRequest{ID: sent.ID})), a2a.ErrUnsupportedOperation},
-		{"push", push, a2a.ErrPushNotificationNotSupported},
+		{"a webhook of an unknown task", push, a2a.ErrTaskNotFound},
 	} {
 		if !errors.Is(c.got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)

@@ -28,6 +28,7 @@ func TestJavaScriptSDKInOldVersion(t *testing.T) {
 			equal(t, "history of length 0", r.Get.History, map[string]int{"GRPC": 1}[binding])
 			r.checkSubscription(t)
 			r.checkCancel(t)
+			r.Push.check(t)
 			// Over HTTP+JSON the SDK keeps no code in this version.
 			r.checkErrors(t, func(rpc, _, grpc int) int {
 				return map[string]int{"JSONRPC": rpc, "GRPC": grpc}[binding]
@@ -47,6 +48,7 @@ type oldReport struct {
 	Twice                                   []outcome
 	Get, Canceling, Canceled, Polled        task
 	Stream, Subscribed                      []oldEvent
+	Push                                    webhooks
 	Errors                                  map[string]*failed
 }
 
@@ -81,6 +83,7 @@ func TestOldJavaScriptSDK(t *testing.T) {
 			}
 			r.checkAnswers(t)
 			r.checkLife(t)
+			r.Push.check(t)
 			r.checkErrors(t, binding)
 		})
 	}
@@ -150,7 +153,7 @@ func (r *oldReport) checkErrors(t *testing.T, binding string) {
 		{"subscribeFinished", rpc("UnsupportedOperationError"), "get it instead"},
 		// Over gRPC the SDK has no class for it.
 		{"sendFinished", map[string]string{"GRPC": "Error"}[binding], "start a new one in the same context"},
-		{"pushAsked", rpc("PushNotificationNotSupportedError"), "stream or poll the task"},
+		{"push", rpc("TaskNotFoundError"), "does not exist or is not yours"},
 		{"noParts", "", "message.parts: is empty"},
 		{"noKey", "", "send an API key or a token"},
 		{"streamNoKey", "", "send an API key or a token"},

@@ -80,7 +80,6 @@ func TestOldGRPC(t *testing.T) {
 		t.Errorf("answer to nobody %v, %v", answer, err)
 	}
 
-	push := &oldpb.TaskPushNotificationConfig{PushNotificationConfig: &oldpb.PushNotificationConfig{Url: "https://example.com"}}
 	invoke := func(method string, q proto.Message) func(context.Context) error {
 		return func(ctx context.Context) error {
 			return r.conn.Invoke(ctx, "/a2a.v1.A2AService/"+method, q, &oldpb.Task{})
@@ -103,8 +102,6 @@ func TestOldGRPC(t *testing.T) {
 			[]string{key},
 			"Unimplemented UNSUPPORTED_OPERATION",
 		},
-		"push":                   {invoke("CreateTaskPushNotificationConfig", &oldpb.CreateTaskPushNotificationConfigRequest{Parent: oldTask(id), Config: push}), []string{key}, "Unimplemented PUSH_NOTIFICATION_NOT_SUPPORTED"},
-		"push, knowing 1.0":      {invoke("ListTaskPushNotificationConfig", &oldpb.ListTaskPushNotificationConfigRequest{Parent: oldTask(id)}), []string{key, "a2a-version: 0.3.0"}, "FailedPrecondition PUSH_NOTIFICATION_NOT_SUPPORTED"},
 		"a version of others":    {invoke("GetTask", &oldpb.GetTaskRequest{Name: oldTask(id)}), []string{key, "a2a-version: 1.0"}, "FailedPrecondition VERSION_NOT_SUPPORTED"},
 		"bad credentials":        {invoke("GetTask", &oldpb.GetTaskRequest{Name: oldTask(id)}), []string{"x-api-key: sk-wrong"}, "Unauthenticated UNAUTHENTICATED"},
 		"two keys":               {invoke("GetTask", &oldpb.GetTaskRequest{Name: oldTask(id)}), []string{key, key}, "Unauthenticated UNAUTHENTICATED"},

@@ -27,6 +27,8 @@ type request struct {
 	// headers are "name: value"; the A2A version is added unless bare is set.
 	headers []string
 	bare    bool
+	// now asks for the task at once, without waiting for its end.
+	now bool
 }
 
 var sent int
@@ -40,7 +42,7 @@ func (q request) message() *a2apb.SendMessageRequest {
 		q.id = fmt.Sprintf("m%d", sent)
 	}
 	md, _ := structpb.NewStruct(map[string]any{ext.Skill: q.skill})
-	return &a2apb.SendMessageRequest{Tenant: q.tenant, Message: &a2apb.Message{
+	return &a2apb.SendMessageRequest{Tenant: q.tenant, Configuration: &a2apb.SendMessageConfiguration{ReturnImmediately: q.now}, Message: &a2apb.Message{
 		MessageId: q.id, TaskId: q.task, Role: a2apb.Role_ROLE_USER, Parts: []*a2apb.Part{agent.Text("hello " + q.text)}, Metadata: md,
 	}}
 }

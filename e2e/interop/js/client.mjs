@@ -151,7 +151,15 @@ const research = await create("/research/.well-known/agent-card.json");
 report.search = result(await research.sendMessage(request([data({ action: "search", query: "how often are backups taken", limit: 1 })]), anonymous));
 
 const unknown = { tenant: "", id: randomUUID() };
-const push = { tenant: "", id: "", taskId: asked.id, url: "https://example.com/hook", token: "", authentication: undefined };
+
+const hook = { tenant: "", id: "hook", taskId: asked.id, url: "https://example.com/hook", token: "chosen", authentication: undefined };
+const hooks = async () => (await client.listTaskPushNotificationConfig({ tenant: "", taskId: asked.id, pageSize: 0, pageToken: "" }, known)).configs.map((c) => c.id);
+report.push = { made: (await client.createTaskPushNotificationConfig(hook, known)).id };
+report.push.got = (await client.getTaskPushNotificationConfig({ tenant: "", taskId: asked.id, id: "hook" }, known)).token;
+report.push.listed = await hooks();
+await client.deleteTaskPushNotificationConfig({ tenant: "", taskId: asked.id, id: "hook" }, known);
+report.push.left = await hooks();
+
 report.errors = {
   getUnknown: await failure(() => client.getTask(unknown, known)),
   cancelUnknown: await failure(() => client.cancelTask(unknown, known)),
@@ -160,11 +168,7 @@ report.errors = {
   subscribeFinished: await failure(() => collect(client.resubscribeTask({ tenant: "", id: sent.id }, known))),
   sendFinished: await failure(() => client.sendMessage(request([text("More?")], { taskId: sent.id, contextId: sent.contextId }), known)),
   streamFinished: await failure(() => collect(client.sendMessageStream(request([text("More?")], { taskId: sent.id, contextId: sent.contextId }), known))),
-  // The client refuses by itself what the card does not declare; its transport asks the platform.
-  push: await failure(() => client.createTaskPushNotificationConfig(push, known)),
-  pushAsked: await failure(() => client.transport.createTaskPushNotificationConfig(push, {
-    serviceParameters: { ...known.serviceParameters, "A2A-Version": client.protocolVersion },
-  })),
+  push: await failure(() => client.createTaskPushNotificationConfig({ ...hook, taskId: unknown.id }, known)),
   noParts: await failure(() => client.sendMessage(request([]), known)),
   noKey: await failure(() => client.sendMessage(request([text("How often are backups taken?")]), anonymous)),
   wrongKey: await failure(() => client.getTask({ tenant: "", id: sent.id }, { serviceParameters: { "X-API-Key": "sk-wrong" } })),

@@ -121,7 +121,15 @@ const research = await factory.createFromUrl(base + "/research/.well-known/agent
 report.search = result(await research.sendMessage(request([data({ action: "search", query: "how often are backups taken", limit: 1 })]), anonymous));
 
 const unknown = { id: randomUUID() };
-const push = { taskId: asked.id, pushNotificationConfig: { id: "p", url: "https://example.com/hook" } };
+
+const hook = { taskId: asked.id, pushNotificationConfig: { id: "hook", url: "https://example.com/hook", token: "chosen" } };
+const hooks = async () => (await client.listTaskPushNotificationConfig({ id: asked.id }, known)).map((c) => c.pushNotificationConfig.id);
+report.push = { made: (await client.setTaskPushNotificationConfig(hook, known)).pushNotificationConfig.id };
+report.push.got = (await client.getTaskPushNotificationConfig({ id: asked.id, pushNotificationConfigId: "hook" }, known)).pushNotificationConfig.token;
+report.push.listed = await hooks();
+await client.deleteTaskPushNotificationConfig({ id: asked.id, pushNotificationConfigId: "hook" }, known);
+report.push.left = await hooks();
+
 report.errors = {
   getUnknown: await failure(() => client.getTask(unknown, known)),
   cancelUnknown: await failure(() => client.cancelTask(unknown, known)),
@@ -129,7 +137,7 @@ report.errors = {
   cancelFinished: await failure(() => client.cancelTask({ id: sent.id }, known)),
   subscribeFinished: await failure(() => collect(client.resubscribeTask({ id: sent.id }, known))),
   sendFinished: await failure(() => client.sendMessage(request([text("More?")], { taskId: sent.id, contextId: sent.contextId }), known)),
-  pushAsked: await failure(() => client.transport.setTaskPushNotificationConfig(push, known)),
+  push: await failure(() => client.setTaskPushNotificationConfig({ ...hook, taskId: unknown.id }, known)),
   noParts: await failure(() => client.sendMessage(request([]), known)),
   noKey: await failure(() => client.sendMessage(request([text("How often are backups taken?")]), anonymous)),
   streamNoKey: await failure(() => collect(client.sendMessageStream(request([text("How often are backups taken?")]), anonymous))),
