@@ -28,7 +28,7 @@ const (
 // stopWithin bounds a graceful stop.
 const stopWithin = 15 * time.Second
 
-// Main is the command of a service: serve, migrate, restored or check-config, each
+// Main is the command of a service: serve, migrate, restored, check-config or health, each
 // with -config FILE. It returns the exit code: 0, 1 for a failure, 2 for wrong usage.
 func Main[C any](args []string, define func(C) Definition) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -38,7 +38,7 @@ func Main[C any](args []string, define func(C) Definition) int {
 
 func run[C any](ctx context.Context, args []string, out io.Writer, define func(C) Definition) int {
 	if len(args) < 2 {
-		_, _ = fmt.Fprintln(out, "usage: serve|migrate|restored|check-config -config FILE")
+		_, _ = fmt.Fprintln(out, "usage: serve|migrate|restored|check-config|health -config FILE")
 		return exitUsage
 	}
 	flags := flag.NewFlagSet(args[1], flag.ContinueOnError)
@@ -69,8 +69,10 @@ func run[C any](ctx context.Context, args []string, out io.Writer, define func(C
 		}
 	case "serve":
 		err = serve(ctx, d)
+	case "health":
+		err = Health(ctx, d.Config.HTTP)
 	default:
-		_, _ = fmt.Fprintf(out, "unknown command %q; want serve, migrate, restored or check-config\n", args[1])
+		_, _ = fmt.Fprintf(out, "unknown command %q; want serve, migrate, restored, check-config or health\n", args[1])
 		return exitUsage
 	}
 	if err != nil {

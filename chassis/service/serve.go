@@ -69,6 +69,7 @@ type Running struct {
 	bus       *bus.Bus
 	store     *taskstore.Store
 	grpc      *grpc.Server
+	health    *health.Server
 	http      *http.Server
 	failed    chan error
 	closeBase func()
@@ -147,7 +148,8 @@ func Start(ctx context.Context, d Definition, env Env) (_ *Running, err error) {
 	r.grpc = NewGRPC(r.base, personaPolicy())
 	a2apb.RegisterA2AServiceServer(r.grpc, r.engine)
 	adminv1.RegisterAdminServiceServer(r.grpc, &admin{store: r.store, engine: r.engine, agent: d.Name, card: card})
-	grpc_health_v1.RegisterHealthServer(r.grpc, health.NewServer())
+	r.health = health.NewServer()
+	grpc_health_v1.RegisterHealthServer(r.grpc, r.health)
 	go func() { r.failed <- r.grpc.Serve(listener) }()
 	return r, r.serveHTTP(d)
 }
@@ -203,7 +205,8 @@ func (r *Running) serveHTTP(d Definition) error {
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w; choose another address or stop what uses it", d.Config.HTTP, err)
 	}
-	r.http = &http.Server{Handler: Handler(r.base, r.persona.HTTP), ReadHeaderTimeout: 10 * time.Second}
+	ready := func(ctx context.Context) error { return Ready(ctx, r.health, r.base.DB) }
+	r.http = &http.Server{Handler: Handler(r.base, ready, r.persona.HTTP), ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		if err := r.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			r.failed <- err
@@ -213,9 +216,10 @@ func (r *Running) serveHTTP(d Definition) error {
 }
 
 // Handler serves health and metrics beside a service's own paths.
-func Handler(b *Base, own map[string]http.Handler) http.Handler {
+func Handler(b *Base, ready func(context.Context) error, own map[string]http.Handler) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	mux.HandleFunc("GET "+livePath, live)
+	mux.Handle("GET "+readyPath, Probe(ready))
 	if b.Registry != nil {
 		mux.Handle("GET /metrics", promhttp.HandlerFor(b.Registry, promhttp.HandlerOpts{}))
 	}
@@ -234,11 +238,11 @@ func (r *Running) Failed() <-chan error { return r.failed }
 // Stop ends the service gracefully until ctx ends, then hard. Tasks that run are
 // stored and free for another replica or the next start.
 func (r *Running) Stop(ctx context.Context) error {
+	if r.health != nil {
+		r.health.Shutdown()
+	}
 	if r.engine != nil {
 		r.engine.Drain()
-	}
-	if r.http != nil {
-		_ = r.http.Shutdown(ctx)
 	}
 	if r.grpc != nil {
 		stopped := make(chan struct{})
@@ -248,6 +252,9 @@ func (r *Running) Stop(ctx context.Context) error {
 		case <-ctx.Done():
 			r.grpc.Stop()
 		}
+	}
+	if r.http != nil {
+		_ = r.http.Shutdown(ctx)
 	}
 	if r.bus != nil {
 		r.bus.Stop()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -24,7 +25,7 @@ const (
 // stopWithin bounds a graceful stop.
 const stopWithin = 15 * time.Second
 
-const usage = "usage: console serve|check-config -config FILE"
+const usage = "usage: console serve|check-config|health -config FILE"
 
 // Main is the console's command. It returns the exit code: 0, 1 for a failure, 2
 // for wrong usage.
@@ -35,7 +36,7 @@ func Main(args []string) int {
 }
 
 func run(ctx context.Context, args []string, out io.Writer, env func() service.Env) int {
-	if len(args) < 2 || (args[1] != "serve" && args[1] != "check-config") {
+	if len(args) < 2 || !slices.Contains([]string{"serve", "check-config", "health"}, args[1]) {
 		_, _ = fmt.Fprintln(out, usage)
 		return exitUsage
 	}
@@ -62,7 +63,13 @@ func run(ctx context.Context, args []string, out io.Writer, env func() service.E
 		_, _ = fmt.Fprintln(out, "configuration is good")
 		return exitOK
 	}
-	if err := serve(ctx, c, env()); err != nil {
+	var err error
+	if args[1] == "health" {
+		err = service.Health(ctx, c.HTTP)
+	} else {
+		err = serve(ctx, c, env())
+	}
+	if err != nil {
 		_, _ = fmt.Fprintln(out, err)
 		return exitFailed
 	}

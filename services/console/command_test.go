@@ -23,6 +23,7 @@ func TestTheCommandSaysWhatIsWrong(t *testing.T) {
 		"a port":       {"check-config", "address: :8081\nkeys: /keys\npeers: {planner: p:1}\nhosts: ['console.internal:8081']\n", 2, "without scheme and port"},
 		"typo":         {"check-config", "adress: :8081\n", 2, "line 1: field adress not found"},
 		"unknown verb": {"migrate", "{}", 2, "usage: console serve|check-config"},
+		"not serving":  {"health", "address: :8081\nkeys: /keys\npeers: {planner: p:1}\n", 1, "http is missing in the configuration"},
 		"no keys":      {"serve", "address: 127.0.0.1:0\nkeys: /nowhere\npeers: {planner: p:1}\n", 1, "no *.pub keys in /nowhere"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -70,11 +70,13 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	}
 	r.serve(listener, r.site.Handler())
 	if c.HTTP != "" {
+		// It is ready while it serves: without the services that it asks it says so.
+		ready := func(context.Context) error { return nil }
 		private, err := r.listen("http", c.HTTP)
 		if err != nil {
 			return nil, err
 		}
-		r.serve(private, service.Handler(base, nil))
+		r.serve(private, service.Handler(base, ready, nil))
 	}
 	return r, nil
 }

@@ -33,6 +33,7 @@ const usage = `usage:
   gateway serve        -config FILE
   gateway migrate      -config FILE
   gateway check-config -config FILE
+  gateway health       -config FILE
   gateway keys create  -config FILE -subject NAME [-organisation NAME] [-scopes operator,auditor]
   gateway keys list    -config FILE
   gateway keys revoke  -config FILE -id ID
@@ -70,7 +71,7 @@ func (c command) run(ctx context.Context, args []string) int {
 		verb, rest = "keys "+rest[0], rest[1:]
 	}
 	do, ok := map[string]func(context.Context, Config, options) error{
-		"serve": c.serve, "migrate": c.migrate, "check-config": c.checked,
+		"serve": c.serve, "migrate": c.migrate, "check-config": c.checked, "health": c.health,
 		"keys create": c.create, "keys list": c.list, "keys revoke": c.revoke,
 	}[verb]
 	if !ok {
@@ -161,6 +162,10 @@ func (c command) migrate(ctx context.Context, conf Config, _ options) error {
 func (c command) checked(context.Context, Config, options) error {
 	_, err := fmt.Fprintln(c.err, "configuration is good")
 	return err
+}
+
+func (c command) health(ctx context.Context, conf Config, _ options) error {
+	return service.Health(ctx, conf.HTTP)
 }
 
 // withKeys opens the keys of a configuration for as long as use takes.

@@ -41,6 +41,7 @@ const finishWithin = 3 * time.Second
 // Running is a started gateway.
 type Running struct {
 	base   *service.Base
+	db     *sqldb.DB
 	keys   *callers.Store
 	proxy  *proxy.Proxy
 	health *health.Server
@@ -75,7 +76,7 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	if err != nil {
 		return nil, err
 	}
-	r.closers = append(r.closers, func() { _ = db.Close() })
+	r.db, r.closers = db, append(r.closers, func() { _ = db.Close() })
 	// The database is opened here, because the chassis would put task tables into it.
 	own := c.Config
 	own.Database = ""

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,8 +13,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"sabha.dev/chassis/binding"
 	"sabha.dev/chassis/identity"
@@ -39,14 +38,16 @@ func (r *Running) serveHTTP(c Config, guard *edge.Guard, source *cards.Source, p
 	if err != nil {
 		return err
 	}
-	operators := service.Handler(r.base, nil)
+	ready := func(ctx context.Context) error { return service.Ready(ctx, r.health, r.db) }
+	operators := service.Handler(r.base, ready, nil)
 	keys, err := publishedKeys(r.base.Keys)
 	if err != nil {
 		return err
 	}
 	paths := map[string]http.Handler{
 		push.KeysPath: keys,
-		"/healthz":    http.HandlerFunc(r.healthz),
+		"/healthz":    operators,
+		"/readyz":     service.Probe(ready),
 		"/metrics":    guard.Handler(operators, edge.Operator, edge.Auditor),
 	}
 	for path, h := range c.Mount {
@@ -93,17 +94,6 @@ func publishedKeys(keys identity.Keyring) (http.Handler, error) {
 		h.Set("ETag", tag)
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 	}), nil
-}
-
-// healthz tells whether the gateway takes calls; while it stops it does not.
-func (r *Running) healthz(w http.ResponseWriter, req *http.Request) {
-	res, err := r.health.Check(req.Context(), &grpc_health_v1.HealthCheckRequest{})
-	if err != nil || res.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = io.WriteString(w, "stopping\n")
-		return
-	}
-	_, _ = io.WriteString(w, "ok\n")
 }
 
 // handler serves a few fixed paths; all others are A2A's. It is no ServeMux,

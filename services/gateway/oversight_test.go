@@ -163,6 +163,7 @@ func TestPathsBesideA2A(t *testing.T) {
 		body               string
 	}{
 		{"health", "/healthz", "", 200, "ok"},
+		{"readiness", "/readyz", "", 200, "ready"},
 		{"metrics for nobody", "/metrics", "", 401, "UNAUTHENTICATED"},
 		{"metrics for a caller", "/metrics", caller, 403, "PERMISSION_DENIED"},
 		{"metrics for an operator", "/metrics", operator, 200, ""},
@@ -192,7 +193,7 @@ func TestOperatorsHaveAPortOfTheirOwn(t *testing.T) {
 	}
 	address := fmt.Sprintf("127.0.0.1:%d", ports[0])
 	start(t, func(c *gateway.Config) { c.HTTP = address })
-	for path, want := range map[string]int{"/healthz": 200, "/metrics": 200, "/message:send": 404} {
+	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/metrics": 200, "/message:send": 404} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, nil)
 		if err != nil {
 			t.Fatal(err)

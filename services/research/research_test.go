@@ -190,7 +190,7 @@ func TestBadInputIsAFieldErrorAndAMissIsAnAnswer(t *testing.T) {
 
 func TestMCPIsMountedOnTheServicesHTTPPort(t *testing.T) {
 	p := start(t, config(t, handbook))
-	s := httptest.NewServer(service.Handler(&service.Base{}, p.running.Persona().HTTP))
+	s := httptest.NewServer(service.Handler(&service.Base{}, nil, p.running.Persona().HTTP))
 	defer s.Close()
 	res, err := http.Post(s.URL+research.MCPPath, "application/json", strings.NewReader(
 		`{"jsonrpc":"2.0","id":"r1","method":"tools/call","params":{"name":"kalki_vector_search","arguments":{"query":"verify the webhook signature","top_k":1}}}`))
