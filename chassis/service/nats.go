@@ -21,8 +21,10 @@ const natsName = "nats"
 // certificates the connection is mutual TLS under the platform's authority. The
 // query credentials=FILE of a URL names a file of credentials instead (NATS JWT
 // and key), for servers of somebody else; tls:// then goes by the system's authorities.
+// Answers come to an inbox of the service's own name, which permissions can tell
+// from those of others.
 func connectNATS(name, servers string, folder *certs.Folder, log *slog.Logger) (*nats.Conn, error) {
-	opts := natsOptions(name, log)
+	opts := append(natsOptions(name, log), nats.CustomInboxPrefix("_INBOX."+name))
 	var addresses []string
 	credentials := ""
 	for s := range strings.SplitSeq(servers, ",") {
@@ -62,6 +64,9 @@ func natsOptions(name string, log *slog.Logger) []nats.Option {
 			if err != nil {
 				log.Warn("the connection to NATS is lost; events wait until it is back", "error", err)
 			}
+		}),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			log.Error("NATS refuses something, or a subscription falls behind", "error", err)
 		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) { log.Info("connected to NATS again", "server", nc.ConnectedUrlRedacted()) }),
 	}

@@ -27,6 +27,21 @@ type Cluster struct {
 // streams are created through. It ends with the test.
 func NewCluster(tb testing.TB) *Cluster {
 	tb.Helper()
+	return newCluster(tb, func(own server.Options) server.Options {
+		own.Cluster.Name = "sabha-test"
+		return own
+	})
+}
+
+// ConfiguredCluster starts a cluster whose servers share a configuration file, such
+// as the one that is shipped: its ports, routes and stores are those of the test.
+func ConfiguredCluster(tb testing.TB, file string) *Cluster {
+	tb.Helper()
+	return newCluster(tb, func(own server.Options) server.Options { return configured(tb, file, own) })
+}
+
+func newCluster(tb testing.TB, complete func(server.Options) server.Options) *Cluster {
+	tb.Helper()
 	ports, err := freeport.Find(2 * size)
 	if err != nil {
 		tb.Fatal(err)
@@ -38,9 +53,8 @@ func NewCluster(tb testing.TB) *Cluster {
 	}
 	c := &Cluster{}
 	for i := range c.Servers {
-		s := &Server{options: options(tb, fmt.Sprintf("nats-%d", i+1), clientPorts[i])}
-		s.options.Cluster = server.ClusterOpts{Name: "sabha-test", Host: "127.0.0.1", Port: routePorts[i]}
-		s.options.Routes = routes
+		s := &Server{options: complete(options(tb, fmt.Sprintf("nats-%d", i+1), clientPorts[i]))}
+		s.options.Cluster.Host, s.options.Cluster.Port, s.options.Routes = "127.0.0.1", routePorts[i], routes
 		c.Servers[i] = s
 	}
 	tb.Cleanup(c.stop)

@@ -51,19 +51,25 @@ func Configured(tb testing.TB, file string) *Server {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	o, err := server.ProcessConfigFile(file)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	own := options(tb, "nats", ports[0])
-	o.ServerName, o.Host, o.Port, o.StoreDir, o.NoLog, o.NoSigs = own.ServerName, own.Host, own.Port, own.StoreDir, true, true
-	o.HTTPHost, o.HTTPPort, o.Cluster, o.Routes = "", 0, server.ClusterOpts{}, nil
-	s := &Server{options: *o}
+	s := &Server{options: configured(tb, file, options(tb, "nats", ports[0]))}
+	s.options.Cluster, s.options.Routes = server.ClusterOpts{}, nil
 	tb.Cleanup(s.Stop)
 	if err := s.Start(); err != nil {
 		tb.Fatal(err)
 	}
 	return s
+}
+
+// configured are the options of a file, with name, ports and store of the test.
+func configured(tb testing.TB, file string, own server.Options) server.Options {
+	tb.Helper()
+	o, err := server.ProcessConfigFile(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	o.ServerName, o.Host, o.Port, o.StoreDir, o.NoLog, o.NoSigs = own.ServerName, own.Host, own.Port, own.StoreDir, own.NoLog, own.NoSigs
+	o.HTTPHost, o.HTTPPort = "", 0
+	return *o
 }
 
 func options(tb testing.TB, name string, port int) server.Options {

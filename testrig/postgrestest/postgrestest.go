@@ -45,6 +45,8 @@ const superuser = "postgres"
 type Server struct {
 	programs programs
 	dir      string // the data folder and the socket are in it
+	settings []string
+	port     int // of the socket's name; 0 for PostgreSQL's own
 
 	mu        sync.Mutex
 	process   *exec.Cmd      // nil while stopped
@@ -55,7 +57,10 @@ type Server struct {
 
 // Run creates a data folder and starts a server on it. The error is ErrMissing
 // when PostgreSQL is not installed. The caller closes the server.
-func Run() (*Server, error) {
+func Run() (*Server, error) { return run(func(*Server) error { return nil }) }
+
+// run creates a server, has it prepared, and starts it.
+func run(prepare func(*Server) error) (*Server, error) {
 	found, err := findPrograms()
 	if err != nil {
 		return nil, err
@@ -67,6 +72,9 @@ func Run() (*Server, error) {
 	}
 	s := &Server{programs: found, dir: dir}
 	if err := s.create(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if err := prepare(s); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if err := s.Start(); err != nil {
@@ -113,13 +121,17 @@ func (s *Server) Start() error {
 		return err
 	}
 	defer log.Close()
-	process := exec.Command(
-		"sh", "-c", onLifeline, "sh", s.programs.postgres, "-D", s.data(),
-		"-c", "listen_addresses=", "-c", "unix_socket_directories="+s.dir,
+	args := []string{
+		"-c", onLifeline, "sh", s.programs.postgres, "-D", s.data(),
+		"-c", "listen_addresses=", "-c", "unix_socket_directories=" + s.dir,
 		// Commits are still written before they are confirmed, so Stop loses none.
 		"-c", "fsync=off", "-c", "full_page_writes=off",
 		"-c", "max_connections=300",
-	)
+	}
+	for _, setting := range s.settings {
+		args = append(args, "-c", setting)
+	}
+	process := exec.Command("sh", args...)
 	process.Dir, process.SysProcAttr = s.dir, attributes
 	process.Stdout, process.Stderr = log, log
 	lifeline, err := process.StdinPipe()
@@ -201,7 +213,11 @@ func (s *Server) Database(ctx context.Context) (string, error) {
 }
 
 func (s *Server) url(database string) string {
-	return fmt.Sprintf("postgres://%s@/%s?host=%s&sslmode=disable", superuser, database, s.dir)
+	url := fmt.Sprintf("postgres://%s@/%s?host=%s&sslmode=disable", superuser, database, s.dir)
+	if s.port != 0 {
+		url += fmt.Sprintf("&port=%d", s.port)
+	}
+	return url
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
