@@ -3,12 +3,24 @@ package certs
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"net"
+
+	"google.golang.org/grpc/credentials"
 )
 
-// Public is the configuration of a port whose clients need no certificate.
-func (f *Folder) Public() *tls.Config {
+// Web serves HTTP/2 and HTTP/1.1 over TLS to clients that need no certificate.
+func (f *Folder) Web(l net.Listener) net.Listener {
+	return tls.NewListener(l, f.public("h2", "http/1.1"))
+}
+
+// PublicTransport secures a gRPC server for clients that need no certificate.
+func (f *Folder) PublicTransport() credentials.TransportCredentials {
+	return credentials.NewTLS(f.public("h2"))
+}
+
+func (f *Folder) public(protocols ...string) *tls.Config {
 	return &tls.Config{
-		MinVersion: tls.VersionTLS12, Time: f.clock.Now,
+		MinVersion: tls.VersionTLS12, Time: f.clock.Now, NextProtos: protocols,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &f.current().certificate, nil },
 	}
 }

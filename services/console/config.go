@@ -27,6 +27,9 @@ type Config struct {
 	// Address that serves the console, for example ":8081". Without a host it is
 	// loopback: the console asks nobody who they are, so who reaches it sees all.
 	Address string `yaml:"address"`
+	// PublicTLS is the folder with tls.crt and tls.key that the console is served over
+	// TLS with; empty for plain text.
+	PublicTLS string `yaml:"public_tls"`
 	// Hosts are the names beside those of loopback under which browsers reach the
 	// console, without port, for example "console.internal". Calls under any other
 	// name are refused.

@@ -6,10 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
 
+	"sabha.dev/chassis/certs"
 	"sabha.dev/chassis/service"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	"sabha.dev/services/console/internal/oversight"
@@ -68,7 +71,15 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	if a, ok := r.addr.(*net.TCPAddr); ok && !a.IP.IsLoopback() {
 		base.Log.Warn("the console asks nobody who they are and is reachable beyond this machine: see that only operators reach it", "address", a.String())
 	}
-	r.serve(listener, r.site.Handler())
+	if c.PublicTLS != "" {
+		folder, err := certs.OpenPublic(c.PublicTLS, base.Clock, base.Log)
+		if err != nil {
+			return nil, fmt.Errorf("public_tls: %w", err)
+		}
+		listener = folder.Web(listener)
+	}
+	problems := slog.NewLogLogger(base.Log.Handler(), slog.LevelInfo)
+	r.serve(listener, r.site.Handler(), problems)
 	if c.HTTP != "" {
 		// It is ready while it serves: without the services that it asks it says so.
 		ready := func(context.Context) error { return nil }
@@ -76,7 +87,7 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 		if err != nil {
 			return nil, err
 		}
-		r.serve(private, service.Handler(base, ready, nil))
+		r.serve(private, service.Handler(base, ready, nil), problems)
 	}
 	return r, nil
 }
@@ -106,8 +117,8 @@ func (r *Running) listen(field, address string) (net.Listener, error) {
 	return l, nil
 }
 
-func (r *Running) serve(l net.Listener, h http.Handler) {
-	s := &http.Server{Handler: h, ReadHeaderTimeout: headerWithin, WriteTimeout: answerWithin, IdleTimeout: idleWithin, MaxHeaderBytes: maxHeader}
+func (r *Running) serve(l net.Listener, h http.Handler, problems *log.Logger) {
+	s := &http.Server{Handler: h, ReadHeaderTimeout: headerWithin, WriteTimeout: answerWithin, IdleTimeout: idleWithin, MaxHeaderBytes: maxHeader, ErrorLog: problems}
 	r.web = append(r.web, s)
 	go func() {
 		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {

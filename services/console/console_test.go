@@ -4,18 +4,23 @@ import (
 	"bufio"
 	"context"
 	"crypto/ed25519"
+	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/certs"
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/identity"
@@ -234,5 +239,37 @@ func TestAWrongAddressIsRefusedAtTheStart(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", address, err, want)
 		}
+	}
+}
+
+func TestTheConsoleIsServedOverTLS(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := certs.Issue(dir, certs.Order{Services: []string{"console"}, Lifetime: time.Hour}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, "planner")
+	running, err := console.Start(t.Context(), console.Config{Address: ":0", PublicTLS: filepath.Join(dir, "console")}, r.env("console"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = running.Stop(context.Background()) })
+	raw, err := os.ReadFile(filepath.Join(dir, "ca.crt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	authority := &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
+	authority.RootCAs.AppendCertsFromPEM(raw)
+	web := http.Client{Transport: &http.Transport{TLSClientConfig: authority, ForceAttemptHTTP2: true}}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+running.Addr()+"/events?watch=tasks", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := web.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if line, err := bufio.NewReader(res.Body).ReadString('\n'); res.ProtoMajor != 2 || line != "retry: 2000\n" {
+		t.Errorf("%s over %s begins with %q, %v", res.Status, res.Proto, line, err)
 	}
 }

@@ -29,9 +29,12 @@ type Config struct {
 	PublicGRPC string `yaml:"public_grpc"`
 	// PublicHTTP is the address that serves HTTP+JSON, JSON-RPC and cards, for example ":8080".
 	PublicHTTP string `yaml:"public_http"`
+	// PublicTLS is the folder with tls.crt and tls.key that both public ports serve TLS
+	// with; empty for plain text, as behind a proxy that ends TLS.
+	PublicTLS string `yaml:"public_tls"`
 	// PublicURL is the base under which clients reach PublicHTTP, for example
-	// "https://agents.example.com". Empty means http://localhost and the port in use,
-	// which is right only for clients on the same machine.
+	// "https://agents.example.com". Empty means localhost and the port in use, which is
+	// right only for clients on the same machine.
 	PublicURL string `yaml:"public_url"`
 	// PublicGRPCAddress is the host:port under which clients reach PublicGRPC. Empty
 	// means the host of PublicURL and the port in use.

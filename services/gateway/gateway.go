@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/test/bufconn"
 
+	"sabha.dev/chassis/certs"
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/service"
 	"sabha.dev/chassis/sqldb"
@@ -46,6 +47,7 @@ type Running struct {
 	proxy  *proxy.Proxy
 	health *health.Server
 
+	publicTLS  *certs.Folder // nil for plain text
 	publicGRPC *grpc.Server
 	innerGRPC  *grpc.Server
 	innerConn  *grpc.ClientConn
@@ -95,6 +97,11 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	if err != nil {
 		return nil, err
 	}
+	if c.PublicTLS != "" {
+		if r.publicTLS, err = certs.OpenPublic(c.PublicTLS, base.Clock, base.Log); err != nil {
+			return nil, fmt.Errorf("public_tls: %w", err)
+		}
+	}
 	r.grpcAddr, r.httpAddr = grpcListener.Addr(), httpListener.Addr()
 	r.address = publicAddress(c, r.grpcAddr, r.httpAddr)
 
@@ -107,7 +114,11 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 		Keys: r.keys, Granter: base.Signer, Clock: base.Clock, Log: base.Log, Caller: limits.Caller, Anonymous: limits.Anonymous,
 	})
 	r.health = health.NewServer()
-	r.publicGRPC = r.registered(guard.Public(), admin)
+	transport := insecure.NewCredentials()
+	if r.publicTLS != nil {
+		transport = r.publicTLS.PublicTransport()
+	}
+	r.publicGRPC = r.registered(guard.Public(transport), admin)
 	r.innerGRPC = r.registered(guard.Inner(), admin)
 	if err := r.serveInner(); err != nil {
 		return nil, err
@@ -138,7 +149,11 @@ func (r *Running) listen(field, address string) (net.Listener, error) {
 func publicAddress(c Config, grpcAddr, httpAddr net.Addr) cards.Address {
 	a := cards.Address{HTTP: strings.TrimRight(c.PublicURL, "/"), GRPC: c.PublicGRPCAddress}
 	if a.HTTP == "" {
-		a.HTTP = "http://" + net.JoinHostPort("localhost", port(httpAddr))
+		scheme := "http://"
+		if c.PublicTLS != "" {
+			scheme = "https://"
+		}
+		a.HTTP = scheme + net.JoinHostPort("localhost", port(httpAddr))
 	}
 	if a.GRPC == "" {
 		host := "localhost"

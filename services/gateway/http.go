@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -56,6 +57,9 @@ func (r *Running) serveHTTP(c Config, guard *edge.Guard, source *cards.Source, p
 		}
 		paths[path] = guard.Handler(h)
 	}
+	if r.publicTLS != nil {
+		public = r.publicTLS.Web(public)
+	}
 	r.serveWeb(public, handler{paths: paths, a2a: a2a})
 	if c.HTTP == "" {
 		return nil
@@ -69,7 +73,7 @@ func (r *Running) serveHTTP(c Config, guard *edge.Guard, source *cards.Source, p
 }
 
 func (r *Running) serveWeb(l net.Listener, h http.Handler) {
-	s := &http.Server{Handler: h, ReadHeaderTimeout: headerWithin, IdleTimeout: idleWithin, MaxHeaderBytes: maxHeader}
+	s := &http.Server{Handler: h, ReadHeaderTimeout: headerWithin, IdleTimeout: idleWithin, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(r.base.Log.Handler(), slog.LevelInfo)}
 	r.web = append(r.web, s)
 	go func() {
 		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {

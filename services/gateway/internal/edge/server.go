@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 
@@ -29,8 +30,9 @@ const (
 )
 
 // Public makes the server of the public gRPC port.
-func (g *Guard) Public() *grpc.Server {
+func (g *Guard) Public(transport credentials.TransportCredentials) *grpc.Server {
 	return g.server(entrance{origin: peerAddress, maxRequest: MaxRequest},
+		grpc.Creds(transport),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 15 * time.Minute, MaxConnectionAge: time.Hour, MaxConnectionAgeGrace: 5 * time.Minute, Time: time.Minute}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
