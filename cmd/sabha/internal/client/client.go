@@ -6,7 +6,7 @@ package client
 
 import (
 	"context"
-	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net/url"
 	"strings"
@@ -54,15 +54,17 @@ type Options struct {
 	// Server is the base address of the platform's HTTP port.
 	Server *url.URL
 	// Key is the API key; empty calls anonymously.
-	Key   string
-	Clock clock.Clock
+	Key string
+	// Authorities are trusted over TLS; nil means those of the system.
+	Authorities *x509.CertPool
+	Clock       clock.Clock
 	// Notice is told in a sentence when a stream was lost and is taken up again.
 	Notice func(string)
 }
 
 // Dial reads the card of the server and prepares calls to its GRPC interface.
 func Dial(ctx context.Context, o Options) (*Client, error) {
-	fetched, err := Fetch(ctx, o.Server)
+	fetched, err := Fetch(ctx, o.Server, o.Authorities)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +82,7 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 	}
 	transport := insecure.NewCredentials()
 	if t.tls {
-		transport = credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12})
+		transport = credentials.NewTLS(trusting(o.Authorities))
 	}
 	conn, err := grpc.NewClient(t.address, grpc.WithTransportCredentials(transport), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(messageLimit)))
 	if err != nil {

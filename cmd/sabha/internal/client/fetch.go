@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net/http"
@@ -38,9 +40,10 @@ func CardURL(base *url.URL) *url.URL {
 	return &u
 }
 
-// Fetch gets the card of a base address. A server that does not answer gives
+// Fetch gets the card of a base address; over https the authorities decide whom to
+// trust, those of the system when there are none. A server that does not answer gives
 // *Unreachable, an answer other than 200 gives *NoCard.
-func Fetch(ctx context.Context, base *url.URL) (*Fetched, error) {
+func Fetch(ctx context.Context, base *url.URL, authorities *x509.CertPool) (*Fetched, error) {
 	u := CardURL(base)
 	ctx, cancel := context.WithTimeout(ctx, cardTimeout)
 	defer cancel()
@@ -49,7 +52,10 @@ func Fetch(ctx context.Context, base *url.URL) (*Fetched, error) {
 		return nil, err
 	}
 	req.Header.Set("Accept", "application/a2a+json, application/json;q=0.9")
-	res, err := http.DefaultClient.Do(req)
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = trusting(authorities)
+	defer transport.CloseIdleConnections()
+	res, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
 		return nil, &Unreachable{Address: base.String(), Err: err}
 	}
@@ -65,4 +71,9 @@ func Fetch(ctx context.Context, base *url.URL) (*Fetched, error) {
 		return nil, fmt.Errorf("the card at %s is larger than %d bytes", u, cardLimit)
 	}
 	return &Fetched{URL: u.String(), Body: body, Header: res.Header}, nil
+}
+
+// trusting is TLS that trusts the authorities, or those of the system.
+func trusting(authorities *x509.CertPool) *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authorities}
 }

@@ -3,6 +3,7 @@ package command
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -97,7 +98,7 @@ func suggestion(text string) string {
 // run is one run of the program: the surroundings and the flags of all commands.
 type run struct {
 	*App
-	server, key string
+	server, key, ca string
 	// notices of the client, for whoever shows progress.
 	notices chan string
 }
@@ -132,6 +133,7 @@ governed, durable A2A task.
 
 const environmentHelp = `SABHA_SERVER   address of the platform; --server wins; default ` + defaultServer + `
 SABHA_KEY      API key; --key wins
+SABHA_CA       file of authorities to trust over https; --ca wins; default the system's
 NO_COLOR       any value: no colour (https://no-color.org)
 `
 
@@ -141,7 +143,27 @@ const defaultServer = "http://127.0.0.1:8080"
 func (r *run) calls(c *cobra.Command) *cobra.Command {
 	c.Flags().StringVar(&r.server, "server", "", "address of the platform (default SABHA_SERVER, else "+defaultServer+")")
 	c.Flags().StringVar(&r.key, "key", "", "API key (default SABHA_KEY)")
+	c.Flags().StringVar(&r.ca, "ca", "", caHelp)
 	return c
+}
+
+const caHelp = "file of authorities to trust over https, PEM (default SABHA_CA, else those of the system)"
+
+// authorities are those to trust over TLS; nil for those of the system.
+func (r *run) authorities() (*x509.CertPool, error) {
+	file := firstOf(r.ca, r.Env("SABHA_CA"))
+	if file == "" {
+		return nil, nil
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return nil, usagef("the authorities cannot be read: %v", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(raw) {
+		return nil, usagef("%s holds no certificate (PEM); name the ca.crt that sabha certs made", file)
+	}
+	return pool, nil
 }
 
 func (r *run) apiKey() string { return firstOf(r.key, r.Env("SABHA_KEY")) }
@@ -165,8 +187,12 @@ func (r *run) dial(ctx context.Context) (*client.Client, error) {
 }
 
 func (r *run) dialServer(ctx context.Context, server *url.URL, key string) (*client.Client, error) {
+	authorities, err := r.authorities()
+	if err != nil {
+		return nil, err
+	}
 	return client.Dial(ctx, client.Options{
-		Server: server, Key: key, Clock: r.Clock, Notice: func(text string) {
+		Server: server, Key: key, Authorities: authorities, Clock: r.Clock, Notice: func(text string) {
 			select {
 			case r.notices <- text:
 			default: // nobody reads; the same was said already

@@ -25,7 +25,11 @@ the address of the card itself. The exit code is 1 when the card has an error.`,
 			if err != nil {
 				return usagef("%v", err)
 			}
-			fetched, err := client.Fetch(cmd.Context(), base)
+			authorities, err := r.authorities()
+			if err != nil {
+				return err
+			}
+			fetched, err := client.Fetch(cmd.Context(), base, authorities)
 			var unreachable *client.Unreachable
 			if errors.As(err, &unreachable) {
 				return &failure{ExitUnavailable, fmt.Sprintf("cannot reach %s: %s", unreachable.Address, cause(unreachable.Err)), ""}
@@ -50,6 +54,7 @@ the address of the card itself. The exit code is 1 when the card has an error.`,
 			return err
 		},
 	}
+	c.Flags().StringVar(&r.ca, "ca", "", caHelp)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the card as published and the findings as one JSON object")
 	return c
 }

@@ -84,6 +84,10 @@ func cause(err error) string {
 		text    = err.Error()
 	)
 	switch {
+	case strings.Contains(text, "certificate signed by unknown authority"):
+		return "its certificate is of an authority that is not trusted; name the authority with --ca or SABHA_CA"
+	case strings.Contains(text, "server gave HTTP response to HTTPS client"):
+		return "it speaks plain text; call it with http://"
 	case errors.Is(err, syscall.ECONNREFUSED), strings.Contains(text, "connection refused"):
 		return "connection refused"
 	case errors.As(err, &dns):
