@@ -12,7 +12,7 @@ func (p *Platform) startConsole(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c := console.Config{Address: p.options.Console}
+	c := console.Config{Address: p.options.Console, PublicTLS: p.options.PublicTLS}
 	for _, d := range p.options.Extra {
 		c.Agents = append(c.Agents, d.Name)
 	}

@@ -19,8 +19,10 @@ func (p *Platform) startGateway(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	own := p.config(identity.Gateway)
+	own.NATS = "" // it has no use for it
 	p.gateway, err = gateway.Start(ctx, gateway.Config{
-		Config: p.config(identity.Gateway), PublicGRPC: p.options.GRPC, PublicHTTP: p.options.HTTP, PublicURL: p.options.PublicURL,
+		Config: own, PublicTLS: p.options.PublicTLS, PublicGRPC: p.options.GRPC, PublicHTTP: p.options.HTTP, PublicURL: p.options.PublicURL,
 		RateLimit: p.options.RateLimit, Tenants: append([]string{research.Name, memory.Name, executor.Name, validator.Name}, p.options.Tenants...),
 		Mount: map[string]http.Handler{research.MCPPath: p.research.Persona().HTTP[research.MCPPath]},
 	}, env)

@@ -47,6 +47,14 @@ type Options struct {
 	Console string
 	// PublicURL is the address that clients reach, for cards; empty means the one of HTTP.
 	PublicURL string
+	// Database is the URL of a PostgreSQL database in which each service has a schema of
+	// its own name, made when missing; empty for SQLite files in Data.
+	Database string
+	// NATS are servers to use, URLs separated by commas; empty for one in this process.
+	NATS string
+	// PublicTLS is the folder with tls.crt and tls.key that the public ports and the
+	// console serve TLS with; empty for plain text.
+	PublicTLS string
 	// Sync is the durability of SQLite commits: "full" (also when empty) or "normal".
 	Sync string
 	// PushAllow opens networks that webhooks may be in beside the public ones, as CIDRs.
@@ -108,6 +116,9 @@ func Start(ctx context.Context, o Options) (_ *Platform, err error) {
 	if err := checkFolder(o.Playbooks, "playbooks"); err != nil {
 		return nil, err
 	}
+	if err := checkDatabase(o.Database); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(o.Data, 0o750); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
@@ -125,7 +136,12 @@ func Start(ctx context.Context, o Options) (_ *Platform, err error) {
 	if p.keys, err = identity.LoadKeyring(keyDir); err != nil {
 		return nil, err
 	}
-	if p.nats, err = startNATS(filepath.Join(o.Data, "nats")); err != nil {
+	if o.NATS == "" {
+		if p.nats, err = startNATS(filepath.Join(o.Data, "nats")); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.makeSchemas(ctx, names); err != nil {
 		return nil, err
 	}
 	if err := p.startPersonas(ctx); err != nil {
@@ -177,31 +193,22 @@ func checkFolder(dir, what string) error {
 	return nil
 }
 
-// config of a service in this process.
-func (p *Platform) config(name string) service.Config {
-	sync := p.options.Sync
-	if sync == "" {
-		sync = "full"
-	}
-	return service.Config{
-		Database: "sqlite:" + filepath.Join(p.options.Data, name+".db") + "?sync=" + sync,
-		Push:     service.Push{Allow: p.options.PushAllow},
-	}
-}
-
 // env of a service in this process.
 func (p *Platform) env(name string) (service.Env, error) {
 	key, err := identity.LoadKey(filepath.Join(p.options.Data, "keys", name+".key"))
 	if err != nil {
 		return service.Env{}, err
 	}
-	nc, err := p.nats.connect(name)
-	if err != nil {
-		return service.Env{}, err
+	var nc *nats.Conn // nil: the service connects to the servers of its configuration
+	if p.nats != nil {
+		if nc, err = p.nats.connect(name); err != nil {
+			return service.Env{}, err
+		}
 	}
 	return service.Env{
 		Clock: p.options.Clock, Log: p.options.Log, Registry: p.registry, NATS: nc, Key: key, Keys: p.keys, Network: p.network,
-		Exclusive: true, Release: p.release,
+		// The data folder belongs to this process, a database of its own may serve several.
+		Exclusive: p.options.Database == "", Release: p.release,
 	}, nil
 }
 
@@ -265,7 +272,3 @@ func (p *Platform) Stop(ctx context.Context) error {
 	}
 	return errors.Join(errs...)
 }
-
-// NATS connects to the server inside the process, as tests and programs beside the
-// services do.
-func (p *Platform) NATS(name string) (*nats.Conn, error) { return p.nats.connect(name) }

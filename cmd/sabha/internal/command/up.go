@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,7 +40,7 @@ func (r *run) up() *cobra.Command {
 	c := &cobra.Command{
 		Use: "up", Short: "Run the whole platform in this process until it is stopped", Args: exactly(0),
 		Long: `Up runs every service in one process, with an embedded NATS server and SQLite files in the
-data folder. What was running when it stopped goes on when it starts again. The first start
+data folder, or with the NATS servers and the PostgreSQL database that are named. What was running when it stopped goes on when it starts again. The first start
 makes an API key and prints it once. Ctrl-C stops.`,
 		Example: "  sabha up\n  sabha up --docs ./handbook --data /var/lib/sabha --public-url https://agents.example.com",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -59,6 +60,9 @@ makes an API key and prints it once. Ctrl-C stops.`,
 	f.StringVar(&o.Console, "console", ":8081", "address of the web console")
 	f.StringVar(&o.PublicURL, "public-url", "", "where clients reach HTTP, for agent cards (default http://localhost and the port)")
 	f.StringVar(&o.Data, "data", defaultData, "folder for databases, event log and keys")
+	f.StringVar(&o.Database, "database", "", "PostgreSQL database with a schema for each service, postgres://… (default SQLite files in the data folder)")
+	f.StringVar(&o.NATS, "nats", "", "NATS servers, URLs separated by commas (default one in this process)")
+	f.StringVar(&o.PublicTLS, "public-tls", "", "folder with tls.crt and tls.key to serve HTTPS, gRPC and the console with")
 	f.StringVar(&o.Docs, "docs", defaultDocs, "folder of documents to answer from")
 	f.StringVar(&o.Playbooks, "playbooks", "", "folder of playbooks beside the built-in ones")
 	f.StringSliceVar(&o.PushAllow, "push-allow", nil, "networks that webhooks may be in beside public ones, as CIDRs (127.0.0.0/8 for this machine)")
@@ -116,7 +120,7 @@ func start(ctx context.Context, o platform.Options) (*platform.Platform, string,
 	if err != nil || docs == "" {
 		return p, "", err
 	}
-	report, err := research.Ingest(ctx, research.Config{Config: service.Config{Database: researchDatabase(o.Data)}}, docs)
+	report, err := research.Ingest(ctx, research.Config{Config: service.Config{Database: p.Database(research.Name)}}, docs)
 	if err != nil {
 		return nil, "", errors.Join(err, stop(ctx, p))
 	}
@@ -183,34 +187,41 @@ func taken(addr net.Addr, o platform.Options) error {
 
 // serving tells what a platform offers and how to begin.
 func serving(p *platform.Platform, o platform.Options, report string) []string {
+	scheme := "http://"
+	if o.PublicTLS != "" {
+		scheme = "https://"
+	}
 	lines := []string{
 		"Sabha serves",
-		"  HTTP      " + webAddress(p.HTTPAddr()) + "  (A2A, JSON-RPC at /rpc, card at /.well-known/agent-card.json)",
+		"  HTTP      " + scheme + reachable(p.HTTPAddr()) + "  (A2A, JSON-RPC at /rpc, card at /.well-known/agent-card.json)",
 		"  gRPC      " + reachable(p.GRPCAddr()),
-		"  Console   " + webAddress(p.ConsoleAddr()),
+		"  Console   " + scheme + reachable(p.ConsoleAddr()),
 	}
 	if o.PublicURL != "" {
 		lines = append(lines, "  Public    "+o.PublicURL)
 	}
 	lines = append(lines, "  Data      "+o.Data)
+	if u, err := url.Parse(o.Database); err == nil && o.Database != "" {
+		lines = append(lines, "  Database  "+u.Redacted())
+	}
 	documents := "none; add some with: sabha ingest DIR --data " + o.Data
 	if o.Docs != "" {
 		documents = o.Docs + ": " + strings.ReplaceAll(report, "\n", "\n          ")
 	}
 	lines = append(lines, "  Documents "+documents, "")
 	if p.FirstKey == "" {
-		return append(lines, "Ask with a key that was made earlier:", `  SABHA_KEY=… sabha ask `+serverFlag(p)+`"…"`)
+		return append(lines, "Ask with a key that was made earlier:", `  SABHA_KEY=… sabha ask `+serverFlag(p, scheme)+`"…"`)
 	}
 	return append(lines, "The first API key is shown only now; keep it. Ask with:",
-		"  export SABHA_KEY="+p.FirstKey, `  sabha ask `+serverFlag(p)+`"…"`)
+		"  export SABHA_KEY="+p.FirstKey, `  sabha ask `+serverFlag(p, scheme)+`"…"`)
 }
 
 // serverFlag names the server where it is not the one that commands call anyway.
-func serverFlag(p *platform.Platform) string {
-	if _, port, _ := net.SplitHostPort(p.HTTPAddr()); port == "8080" {
+func serverFlag(p *platform.Platform, scheme string) string {
+	if _, port, _ := net.SplitHostPort(p.HTTPAddr()); port == "8080" && scheme == "http://" {
 		return ""
 	}
-	return "--server " + webAddress(p.HTTPAddr()) + " "
+	return "--server " + scheme + reachable(p.HTTPAddr()) + " "
 }
 
 func webAddress(address string) string { return "http://" + reachable(address) }
