@@ -74,7 +74,7 @@ type Engine struct {
 	hub    *eventlog.Hub
 	// backlog of the other replicas, for readers that miss something.
 	backlog backlog
-	push   *push.Deliverer
+	push    *push.Deliverer
 	// base is the context of runs: it ends when the engine stops.
 	base context.Context
 	halt context.CancelFunc
