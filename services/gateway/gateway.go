@@ -126,7 +126,7 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	if err := r.serveHTTP(c, guard, source, httpListener); err != nil {
 		return nil, err
 	}
-	legacy.Register(r.publicGRPC, r.innerConn)
+	legacy.Register(r.publicGRPC, r.innerConn, base.Log)
 	go func() { r.failed <- r.publicGRPC.Serve(grpcListener) }()
 	return r, nil
 }

@@ -2,6 +2,7 @@ package legacy
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 
 	oldpb "github.com/a2aproject/a2a-go/a2apb"
@@ -21,8 +22,8 @@ type service struct{ *a2agrpc.Handler }
 
 // Register registers the A2A service of 0.3 with a server. Its calls are made on
 // conn, with the credentials that they came with.
-func Register(s *grpc.Server, conn grpc.ClientConnInterface) {
-	oldpb.RegisterA2AServiceServer(s, service{a2agrpc.NewHandler(handler{a2apb.NewA2AServiceClient(conn)})})
+func Register(s *grpc.Server, conn grpc.ClientConnInterface, log *slog.Logger) {
+	oldpb.RegisterA2AServiceServer(s, service{a2agrpc.NewHandler(handler{a2apb.NewA2AServiceClient(conn), log})})
 }
 
 // checkVersion refuses a call that says it is of another version.
@@ -42,13 +43,13 @@ func inOldCode(ctx context.Context, err error) error {
 	if len(metadata.ValueFromIncomingContext(ctx, ext.MetadataVersion)) > 0 {
 		return err
 	}
-	switch e := fault.FromStatus(err); {
-	case e != nil && (e.Reason == fault.UnsupportedOperation || e.Reason == fault.PushNotSupported):
-		p := status.Convert(err).Proto()
-		p.Code = int32(codes.Unimplemented)
-		return status.ErrorProto(p)
+	e := fault.FromStatus(err)
+	if e == nil || (e.Reason != fault.UnsupportedOperation && e.Reason != fault.PushNotSupported) {
+		return err
 	}
-	return err
+	p := status.Convert(err).Proto()
+	p.Code = int32(codes.Unimplemented)
+	return status.ErrorProto(p)
 }
 
 // SendMessage sends a message.

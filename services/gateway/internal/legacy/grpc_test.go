@@ -1,8 +1,11 @@
 package legacy_test
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"net"
+	"strings"
 	"testing"
 
 	oldpb "github.com/a2aproject/a2a-go/a2apb"
@@ -24,6 +27,7 @@ type service struct {
 	err  error
 	task *a2apb.Task
 	seen metadata.MD
+	log  bytes.Buffer
 }
 
 func (s *service) GetTask(ctx context.Context, _ *a2apb.GetTaskRequest) (*a2apb.Task, error) {
@@ -49,8 +53,9 @@ func dial(t *testing.T, register func(*grpc.Server)) *grpc.ClientConn {
 // before puts the service of 0.3 before one of 1.0.
 func before(t *testing.T, s *service) oldpb.A2AServiceClient {
 	t.Helper()
+	log := slog.New(slog.NewTextHandler(&s.log, nil))
 	behind := dial(t, func(srv *grpc.Server) { a2apb.RegisterA2AServiceServer(srv, s) })
-	return oldpb.NewA2AServiceClient(dial(t, func(srv *grpc.Server) { legacy.Register(srv, behind) }))
+	return oldpb.NewA2AServiceClient(dial(t, func(srv *grpc.Server) { legacy.Register(srv, behind, log) }))
 }
 
 func TestOldClientsGetTheCodesOfTheirTime(t *testing.T) {
@@ -81,10 +86,13 @@ func TestOldClientsGetTheCodesOfTheirTime(t *testing.T) {
 }
 
 func TestAnAnswerThatCannotBeTranslatedRevealsNothing(t *testing.T) {
-	client := before(t, &service{task: &a2apb.Task{Id: "t", ContextId: "c"}})
-	_, err := client.GetTask(t.Context(), &oldpb.GetTaskRequest{Name: "tasks/t"})
+	srv := &service{task: &a2apb.Task{Id: "t", ContextId: "c"}}
+	_, err := before(t, srv).GetTask(t.Context(), &oldpb.GetTaskRequest{Name: "tasks/t"})
 	if s := status.Convert(err); s.Code() != codes.Internal || s.Message() != "internal error; the operator finds it in the log by trace id" {
 		t.Errorf("a task without a status: %v", err)
+	}
+	if !strings.Contains(srv.log.String(), "invalid status") {
+		t.Errorf("the log does not say why: %s", srv.log.String())
 	}
 }
 

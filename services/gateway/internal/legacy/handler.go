@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"log/slog"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -19,7 +20,10 @@ import (
 
 // handler is the SDK's RequestHandler over the A2A service of the gateway, which
 // the calls reach with all that their clients sent to be known by.
-type handler struct{ client a2apb.A2AServiceClient }
+type handler struct {
+	client a2apb.A2AServiceClient
+	log    *slog.Logger
+}
 
 // forwarded is what goes on of a call's metadata, by the name that it has there.
 var forwarded = map[string]string{
@@ -38,7 +42,7 @@ func outgoing(ctx context.Context) context.Context {
 
 // call makes one call: the request translated, the answer translated back. Its
 // errors are statuses, which the SDK leaves as they are.
-func call[Q, PQ, PR, R any](ctx context.Context, q Q, to func(Q) (PQ, error), do func(context.Context, PQ, ...grpc.CallOption) (PR, error), from func(PR) (R, error)) (R, error) {
+func call[Q, PQ, PR, R any](ctx context.Context, h handler, q Q, to func(Q) (PQ, error), do func(context.Context, PQ, ...grpc.CallOption) (PR, error), from func(PR) (R, error)) (R, error) {
 	var none R
 	if err := checkVersion(ctx); err != nil {
 		return none, fault.Status(err).Err()
@@ -52,15 +56,23 @@ func call[Q, PQ, PR, R any](ctx context.Context, q Q, to func(Q) (PQ, error), do
 		return none, inOldCode(ctx, err)
 	}
 	r, err := from(answer)
-	return r, fault.Status(err).Err()
+	return r, h.untold(ctx, err)
+}
+
+// untold is the error of an answer that cannot be told in 0.3.
+func (h handler) untold(ctx context.Context, err error) error {
+	if err != nil {
+		h.log.ErrorContext(ctx, "an agent's answer cannot be translated", "version", Version, "trace_id", trace.Of(ctx).TraceID, "error", err)
+	}
+	return fault.Status(err).Err()
 }
 
 // follow makes one call whose answer is a stream.
-func follow[Q, PQ any](ctx context.Context, q Q, to func(Q) (PQ, error), open func(context.Context, PQ, ...grpc.CallOption) (grpc.ServerStreamingClient[a2apb.StreamResponse], error)) iter.Seq2[a2a.Event, error] {
+func follow[Q, PQ any](ctx context.Context, h handler, q Q, to func(Q) (PQ, error), open func(context.Context, PQ, ...grpc.CallOption) (grpc.ServerStreamingClient[a2apb.StreamResponse], error)) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		stream, err := call(ctx, q, to, open, same)
+		stream, err := call(ctx, h, q, to, open, same)
 		for err == nil {
 			var m *a2apb.StreamResponse
 			if m, err = stream.Recv(); errors.Is(err, io.EOF) {
@@ -69,7 +81,7 @@ func follow[Q, PQ any](ctx context.Context, q Q, to func(Q) (PQ, error), open fu
 			var e a2a.Event
 			if err == nil {
 				e, err = fromEvent(m)
-				err = fault.Status(err).Err()
+				err = h.untold(ctx, err)
 			}
 			if err == nil && !yield(e, nil) {
 				return
@@ -83,7 +95,7 @@ func same[T any](v T) (T, error) { return v, nil }
 
 // GetTask implements a2asrv.RequestHandler, as the others do.
 func (h handler) GetTask(ctx context.Context, q *a2a.GetTaskRequest) (*a2a.Task, error) {
-	return call(ctx, q, pbconv.ToProtoGetTaskRequest, h.client.GetTask, fromTask)
+	return call(ctx, h, q, pbconv.ToProtoGetTaskRequest, h.client.GetTask, fromTask)
 }
 
 func fromTask(t *a2apb.Task) (*a2a.Task, error) {
@@ -93,7 +105,7 @@ func fromTask(t *a2apb.Task) (*a2a.Task, error) {
 
 // ListTasks implements a2asrv.RequestHandler.
 func (h handler) ListTasks(ctx context.Context, q *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
-	return call(ctx, q, pbconv.ToProtoListTasksRequest, h.client.ListTasks, func(l *a2apb.ListTasksResponse) (*a2a.ListTasksResponse, error) {
+	return call(ctx, h, q, pbconv.ToProtoListTasksRequest, h.client.ListTasks, func(l *a2apb.ListTasksResponse) (*a2a.ListTasksResponse, error) {
 		for _, t := range l.GetTasks() {
 			wrapData(t)
 		}
@@ -103,12 +115,12 @@ func (h handler) ListTasks(ctx context.Context, q *a2a.ListTasksRequest) (*a2a.L
 
 // CancelTask implements a2asrv.RequestHandler.
 func (h handler) CancelTask(ctx context.Context, q *a2a.CancelTaskRequest) (*a2a.Task, error) {
-	return call(ctx, q, pbconv.ToProtoCancelTaskRequest, h.client.CancelTask, fromTask)
+	return call(ctx, h, q, pbconv.ToProtoCancelTaskRequest, h.client.CancelTask, fromTask)
 }
 
 // SendMessage implements a2asrv.RequestHandler.
 func (h handler) SendMessage(ctx context.Context, q *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
-	return call(ctx, q, pbconv.ToProtoSendMessageRequest, h.client.SendMessage, func(m *a2apb.SendMessageResponse) (a2a.SendMessageResult, error) {
+	return call(ctx, h, q, pbconv.ToProtoSendMessageRequest, h.client.SendMessage, func(m *a2apb.SendMessageResponse) (a2a.SendMessageResult, error) {
 		wrapData(m.GetTask(), m.GetMessage())
 		return pbconv.FromProtoSendMessageResponse(m)
 	})
@@ -116,12 +128,12 @@ func (h handler) SendMessage(ctx context.Context, q *a2a.SendMessageRequest) (a2
 
 // SubscribeToTask implements a2asrv.RequestHandler.
 func (h handler) SubscribeToTask(ctx context.Context, q *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
-	return follow(ctx, q, pbconv.ToProtoSubscribeToTaskRequest, h.client.SubscribeToTask)
+	return follow(ctx, h, q, pbconv.ToProtoSubscribeToTaskRequest, h.client.SubscribeToTask)
 }
 
 // SendStreamingMessage implements a2asrv.RequestHandler.
 func (h handler) SendStreamingMessage(ctx context.Context, q *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
-	return follow(ctx, q, pbconv.ToProtoSendMessageRequest, h.client.SendStreamingMessage)
+	return follow(ctx, h, q, pbconv.ToProtoSendMessageRequest, h.client.SendStreamingMessage)
 }
 
 // GetTaskPushConfig implements a2asrv.RequestHandler.
@@ -129,12 +141,12 @@ func (h handler) GetTaskPushConfig(ctx context.Context, q *a2a.GetTaskPushConfig
 	if q.ID == "" {
 		q.ID = string(q.TaskID)
 	}
-	return call(ctx, q, pbconv.ToProtoGetTaskPushConfigRequest, h.client.GetTaskPushNotificationConfig, pbconv.FromProtoTaskPushConfig)
+	return call(ctx, h, q, pbconv.ToProtoGetTaskPushConfigRequest, h.client.GetTaskPushNotificationConfig, pbconv.FromProtoTaskPushConfig)
 }
 
 // ListTaskPushConfigs implements a2asrv.RequestHandler.
 func (h handler) ListTaskPushConfigs(ctx context.Context, q *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {
-	return call(ctx, q, pbconv.ToProtoListTaskPushConfigRequest, h.client.ListTaskPushNotificationConfigs, pbconv.FromProtoListTaskPushConfigResponse)
+	return call(ctx, h, q, pbconv.ToProtoListTaskPushConfigRequest, h.client.ListTaskPushNotificationConfigs, pbconv.FromProtoListTaskPushConfigResponse)
 }
 
 // CreateTaskPushConfig implements a2asrv.RequestHandler.
@@ -142,18 +154,18 @@ func (h handler) CreateTaskPushConfig(ctx context.Context, q *a2a.PushConfig) (*
 	if q.ID == "" {
 		q.ID = string(q.TaskID)
 	}
-	return call(ctx, q, pbconv.ToProtoTaskPushConfig, h.client.CreateTaskPushNotificationConfig, pbconv.FromProtoTaskPushConfig)
+	return call(ctx, h, q, pbconv.ToProtoTaskPushConfig, h.client.CreateTaskPushNotificationConfig, pbconv.FromProtoTaskPushConfig)
 }
 
 // DeleteTaskPushConfig implements a2asrv.RequestHandler.
 func (h handler) DeleteTaskPushConfig(ctx context.Context, q *a2a.DeleteTaskPushConfigRequest) error {
-	_, err := call(ctx, q, pbconv.ToProtoDeleteTaskPushConfigRequest, h.client.DeleteTaskPushNotificationConfig, same)
+	_, err := call(ctx, h, q, pbconv.ToProtoDeleteTaskPushConfigRequest, h.client.DeleteTaskPushNotificationConfig, same)
 	return err
 }
 
 // GetExtendedAgentCard implements a2asrv.RequestHandler.
 func (h handler) GetExtendedAgentCard(ctx context.Context, q *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
-	return call(ctx, q, pbconv.ToProtoGetExtendedAgentCardRequest, h.client.GetExtendedAgentCard, func(c *a2apb.AgentCard) (*a2a.AgentCard, error) {
+	return call(ctx, h, q, pbconv.ToProtoGetExtendedAgentCardRequest, h.client.GetExtendedAgentCard, func(c *a2apb.AgentCard) (*a2a.AgentCard, error) {
 		for _, s := range c.GetSkills() {
 			if len(s.GetTags()) == 0 { // which the conversion refuses
 				s.Tags = []string{s.GetId()}
