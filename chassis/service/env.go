@@ -61,12 +61,18 @@ func (TCP) Listen(service, address string) (net.Listener, error) {
 	return l, nil
 }
 
+// retried has A2A calls that a replica does not answer, because it goes or is gone,
+// made again at another: every operation gives the same when it is repeated, a
+// message by its id. A stream is retried until its first event.
+const retried = `"methodConfig":[{"name":[{"service":"lf.a2a.v1.A2AService"}],"retryPolicy":{"maxAttempts":4,` +
+	`"initialBackoff":"0.05s","maxBackoff":"1s","backoffMultiplier":3,"retryableStatusCodes":["UNAVAILABLE"]}}]`
+
 // Dial targets the address, or each in turn of several that are separated by commas.
 func (TCP) Dial(service, address string) (string, []grpc.DialOption, error) {
 	t, opts, err := target(service, address)
 	return t, append(opts,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}]}`),
+		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}],`+retried+`}`),
 	), err
 }
 
@@ -130,7 +136,7 @@ func (m *Memory) Dial(service, _ string) (string, []grpc.DialOption, error) {
 		return l.DialContext(ctx)
 	}
 	return "passthrough:///" + service, []grpc.DialOption{
-		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dial),
+		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dial), grpc.WithDefaultServiceConfig(`{` + retried + `}`),
 	}, nil
 }
 
