@@ -52,10 +52,12 @@ func Agent(tenant string) agent.Agent {
 	}
 }
 
-// Definition of the agent as a service.
-func Definition(tenant string, c service.Config) service.Definition {
+// Definition of the agent as a service. ns is the embedded NATS server, if it is known.
+func Definition(tenant string, c service.Config, ns *natsserver.Server) service.Definition {
 	return service.Definition{Name: tenant, Config: c, Build: func(context.Context, *service.Base) (*service.Persona, error) {
-		return &service.Persona{Agent: Agent(tenant), Unscreened: true}, nil
+		a := Agent(tenant)
+		a.Skills = append(a.Skills, statsSkill(ns), tickSkill, askSkill)
+		return &service.Persona{Agent: a, Unscreened: true}, nil
 	}}
 }
 
@@ -83,7 +85,7 @@ func Ours(ctx context.Context, dir, address, sync string, ready func()) error {
 	}
 	r, err := service.Start(ctx, Definition("bench", service.Config{
 		GRPC: address, Database: "sqlite:" + filepath.Join(dir, "bench.db") + "?sync=" + sync,
-	}), service.Env{
+	}, ns), service.Env{
 		Clock: clock.System{}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), NATS: nc, Key: key, Keys: keys, Network: service.TCP{}, Exclusive: true,
 	})
 	if err != nil {

@@ -29,6 +29,16 @@ output:
   data: {n: "= steps.s5.output.data.n"}
 `
 
+// Asking is the playbook of a step that asks.
+const Asking = `playbook: asking
+version: 1
+description: A step that waits for an answer.
+steps:
+  - {id: s1, agent: bench, skill: ask}
+output:
+  text: done
+`
+
 // Platform serves the whole platform with the bench agent beside its personas and
 // without rate limits. The first API key is written to <dir>/key.
 func Platform(ctx context.Context, dir, address, sync string, ready func()) error {
@@ -39,13 +49,16 @@ func Platform(ctx context.Context, dir, address, sync string, ready func()) erro
 	if err := os.WriteFile(filepath.Join(books, "chain.yaml"), []byte(Chain), 0o600); err != nil {
 		return err
 	}
+	if err := os.WriteFile(filepath.Join(books, "asking.yaml"), []byte(Asking), 0o600); err != nil {
+		return err
+	}
 	unlimited := gateway.Limit{PerSecond: 1e6, Burst: 1e6}
 	p, err := platform.Start(ctx, platform.Options{
 		Data: filepath.Join(dir, "data"), Playbooks: books, GRPC: address, HTTP: "127.0.0.1:0", Console: "127.0.0.1:0", Sync: sync,
 		RateLimit: gateway.RateLimit{Caller: unlimited, Anonymous: unlimited},
-		Agents:    map[string][]string{"bench": {"task", "step", "message"}},
+		Agents:    map[string][]string{"bench": {"task", "step", "message", "ask"}},
 		Tenants:   []string{"bench"},
-		Extra:     []service.Definition{Definition("bench", service.Config{})},
+		Extra:     []service.Definition{Definition("bench", service.Config{}, nil)},
 		Log:       slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {

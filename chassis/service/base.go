@@ -50,8 +50,8 @@ func (b *Base) Peer(service string) (*grpc.ClientConn, error) {
 	retry := backoff.DefaultConfig
 	retry.BaseDelay, retry.MaxDelay = 100*time.Millisecond, 3*time.Second
 	opts = append(opts, grpc.WithConnectParams(grpc.ConnectParams{Backoff: retry, MinConnectTimeout: 5 * time.Second}))
-	// One that hangs is left within twenty seconds, not when TCP gives up.
-	opts = append(opts, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 15 * time.Second, Timeout: 5 * time.Second}))
+	// One that hangs is left when its lease runs out, not when TCP gives up.
+	opts = append(opts, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second}))
 	opts = append(opts, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)))
 	c, err := grpc.NewClient(target, opts...)
 	if err != nil {

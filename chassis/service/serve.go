@@ -191,7 +191,7 @@ func NewGRPC(b *Base, policy identity.Policy) *grpc.Server {
 		// Workers keep their grown stacks; a goroutine for each call grows its own.
 		grpc.NumStreamWorkers(streamWorkers),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: 30 * time.Minute, MaxConnectionAgeGrace: time.Minute, Time: time.Minute}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.ChainUnaryInterceptor(trace.Unary, fault.Unary(b.Log), guard.Unary),
 		grpc.ChainStreamInterceptor(trace.Stream, fault.Stream(b.Log), guard.Stream),
 	)

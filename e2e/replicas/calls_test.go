@@ -15,6 +15,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if file := os.Getenv(nodeFile); file != "" {
+		if err := serve(file); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	code := m.Run()
 	if err := postgres.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

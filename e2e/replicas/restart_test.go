@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/proto"
@@ -140,7 +139,6 @@ func (l *load) watched() {
 		}
 		w := l.follow(l.ctx(), workerName, res.GetTask().GetId(), func() client {
 			turn++
-			time.Sleep(10 * time.Millisecond)
 			return l.client(l.stays(turn), bindings[turn%len(bindings)])
 		}, 200)
 		if got := w.seen(); got != "COMPLETED" {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -89,7 +90,7 @@ func (f *fleet) follow(ctx context.Context, tenant, id string, next func() clien
 		defer once.Do(func() { close(first) })
 		for range streams {
 			err := w.read(ctx, next(), tenant, id, func() { once.Do(func() { close(first) }) })
-			if w.finished(err) || ctx.Err() != nil {
+			if w.finished(err) || pause(ctx, 50*time.Millisecond) != nil {
 				return
 			}
 		}
