@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sabha.dev/testrig/natstest"
 )
 
 // Nodes are processes here: one is killed, or stalled, with work in its hands.
@@ -20,7 +22,7 @@ func TestANodeThatFailsLosesItsTasksToOthers(t *testing.T) {
 				if name == "sqlite" {
 					database = sqlite(t)
 				}
-				failing(t, newFleet(t, 2, database), how)
+				failing(t, newFleet(t, 2, natstest.New(t).URL(), database), how)
 			})
 		}
 	}

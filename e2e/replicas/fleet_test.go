@@ -29,7 +29,6 @@ var postgres postgrestest.Shared
 type fleet struct {
 	*testing.T
 	dir   string
-	nats  *natstest.Server
 	plans []plan
 	nodes []*node
 	key   string
@@ -37,8 +36,10 @@ type fleet struct {
 
 // onBothEngines runs a test with two nodes over SQLite and three over PostgreSQL.
 func onBothEngines(t *testing.T, test func(*testing.T, *fleet)) {
-	t.Run("two over sqlite", func(t *testing.T) { test(t, newFleet(t, 2, sqlite(t)).up()) })
-	t.Run("three over postgres", func(t *testing.T) { test(t, newFleet(t, 3, func(string) string { return postgres.URL(t) }).up()) })
+	t.Run("two over sqlite", func(t *testing.T) { test(t, newFleet(t, 2, natstest.New(t).URL(), sqlite(t)).up()) })
+	t.Run("three over postgres", func(t *testing.T) {
+		test(t, newFleet(t, 3, natstest.New(t).URL(), func(string) string { return postgres.URL(t) }).up())
+	})
 }
 
 func sqlite(t *testing.T) func(string) string {
@@ -47,9 +48,9 @@ func sqlite(t *testing.T) func(string) string {
 }
 
 // newFleet plans nodes.
-func newFleet(t *testing.T, nodes int, database func(service string) string) *fleet {
+func newFleet(t *testing.T, nodes int, nats string, database func(service string) string) *fleet {
 	t.Helper()
-	f := &fleet{T: t, dir: t.TempDir(), nats: natstest.New(t), nodes: make([]*node, nodes)}
+	f := &fleet{T: t, dir: t.TempDir(), nodes: make([]*node, nodes)}
 	f.must(makeKeys(f.dir))
 	f.must(writePlaybooks(f.dir))
 	names := append([]string{"GRPC", "HTTP"}, personas...)
@@ -65,7 +66,7 @@ func newFleet(t *testing.T, nodes int, database func(service string) string) *fl
 		}
 	}
 	for n := range nodes {
-		f.plans = append(f.plans, plan{Index: n, Dir: f.dir, NATS: f.nats.URL(), Databases: databases, Addresses: addresses})
+		f.plans = append(f.plans, plan{Index: n, Dir: f.dir, NATS: nats, Databases: databases, Addresses: addresses})
 	}
 	return f
 }

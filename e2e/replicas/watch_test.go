@@ -99,6 +99,14 @@ func (f *fleet) follow(ctx context.Context, tenant, id string, next func() clien
 	return w
 }
 
+// followAfter reads what came after a cursor.
+func (f *fleet) followAfter(cursor string, c client, tenant, id string) *watch {
+	w := &watch{cursor: cursor, events: map[string]string{}, done: make(chan struct{})}
+	defer close(w.done)
+	w.finished(w.read(f.ctx(), c, tenant, id, func() {}))
+	return w
+}
+
 func (w *watch) read(ctx context.Context, c client, tenant, id string, begun func()) error {
 	w.mu.Lock()
 	cursor := w.cursor
