@@ -13,7 +13,7 @@ import (
 // extensions that every agent of the platform honours.
 var extensions = []*a2apb.AgentExtension{
 	{Uri: ext.Skill, Description: "Message metadata: the id of the skill that is asked for."},
-	{Uri: ext.Cursor, Description: "Task and event metadata: the place epoch.version of a change. Sent back as Last-Event-ID or gRPC metadata a2a-cursor on subscribe, the stream continues after it; a gap is marked on the snapshot that mends it."},
+	{Uri: ext.Cursor, Description: "Task and event metadata: the place epoch.version of a change. Sent back as Last-Event-ID over HTTP or gRPC metadata a2a-cursor on subscribe, to any replica and binding, the stream continues after it: every event once and in order. When events after it are gone, the first event is the Task with metadata urn:sabha:ext:cursor:v1/gap."},
 	{Uri: ext.Push, Description: "Task metadata that GetTask answers: by push configuration, its state (active, retrying, disabled), the place that has arrived, and the reason of failures."},
 }
 

@@ -195,3 +195,42 @@ func TestARevokedKeyEndsItsStreams(t *testing.T) {
 		t.Errorf("got %q and %+v, want nothing and UNAUTHENTICATED", seen, got)
 	}
 }
+
+// A stream with nothing to say is kept open, through whatever drops silent connections.
+func TestIdleStreamsCarryHeartbeats(t *testing.T) {
+	r := start(t)
+	defer close(r.persona.release)
+	key := "X-API-Key: " + r.operator
+	_, id := r.holding(t, t.Context(), key)
+	for binding, open := range map[string][2]string{
+		"rest":    {"/tasks/" + id + ":subscribe", ""},
+		"jsonrpc": {"/rpc", `{"jsonrpc":"2.0","id":1,"method":"SubscribeToTask","params":{"id":"` + id + `"}}`},
+	} {
+		t.Run(binding, func(t *testing.T) {
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			res := r.open(t, ctx, "POST", open[0], open[1], []string{"A2A-Version: 1.0", key})
+			defer func() { _ = res.Body.Close() }()
+			lines := frames(res.Body)
+			if first, more := nextFrame(lines); !more || !strings.Contains(first, id) {
+				t.Fatalf("the stream begins with %s", first)
+			}
+			began := r.clock.Now()
+			go func() {
+				for ctx.Err() == nil {
+					r.clock.Advance(time.Second)
+					time.Sleep(2 * time.Millisecond)
+				}
+			}()
+			beats := 0
+			for beats < 3 && lines.Scan() {
+				if lines.Text() == ": heartbeat" {
+					beats++
+				}
+			}
+			if silent := r.clock.Now().Sub(began); beats != 3 || silent < 3*15*time.Second {
+				t.Errorf("%d heartbeats in %v: %v", beats, silent, lines.Err())
+			}
+		})
+	}
+}

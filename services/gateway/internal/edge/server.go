@@ -34,7 +34,7 @@ func (g *Guard) Public(transport credentials.TransportCredentials) *grpc.Server 
 	return g.server(entrance{origin: peerAddress, maxRequest: MaxRequest},
 		grpc.Creds(transport),
 		grpc.MaxConcurrentStreams(maxStreams),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 15 * time.Minute, MaxConnectionAge: time.Hour, MaxConnectionAgeGrace: 5 * time.Minute, Time: time.Minute}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 15 * time.Minute, MaxConnectionAge: time.Hour, MaxConnectionAgeGrace: 5 * time.Minute, Time: 30 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 	)
 }
