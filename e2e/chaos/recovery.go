@@ -28,7 +28,8 @@ var trials = []trial{
 	{"a planner is stopped in good order", "the next step of each of its plans runs", stopPlanner},
 	{"an agent is killed", "its step runs on the other replica", killAgent},
 	{"a gateway is killed", "each of its subscribers has the next event", killGateway},
-	{"the NATS leader is killed", "events flow again", killLeader},
+	{"the NATS leader is killed", "events come out of the stream again", killLeader},
+	{"the NATS leader is killed", "each subscriber has the next event", killLeaderUnseen},
 	{"PostgreSQL crashes and restarts", "steps run again", crashPostgres},
 }
 
@@ -245,6 +246,24 @@ func silences(at time.Time, times []time.Time) (longest time.Duration, last time
 		}
 	}
 	return longest, last
+}
+
+// killLeaderUnseen measures the longest silence of each client. Those whose gateway
+// asks the replica that runs their plan need no NATS; others are behind for a while.
+func killLeaderUnseen(ctx context.Context, b *bench) ([]time.Duration, error) {
+	leader, _, err := b.f.StreamLeader(ctx, eventStream)
+	if err != nil {
+		return nil, err
+	}
+	at := time.Now()
+	leader.End(syscall.SIGKILL)
+	b.crowd.Wait()
+	var took []time.Duration
+	for _, p := range b.plans {
+		longest, _ := silences(at, p.Arrivals())
+		took = append(took, longest)
+	}
+	return took, b.again(ctx, leader)
 }
 
 func killLeader(ctx context.Context, b *bench) ([]time.Duration, error) {

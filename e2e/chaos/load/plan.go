@@ -64,6 +64,9 @@ func (p *Plan) Seen() map[string]time.Time { return p.watcher.finished }
 // Cuts are the streams that ended before the task.
 func (p *Plan) Cuts() []Cut { return p.watcher.cuts }
 
+// Arrivals are the times at which events came. They may be read once the plan has ended.
+func (p *Plan) Arrivals() []time.Time { return p.watcher.arrivals }
+
 // Events, and explicit gaps, that the client saw.
 func (p *Plan) Events() (events, explicit, gaps, repeats int) {
 	w := &p.watcher

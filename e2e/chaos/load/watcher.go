@@ -22,7 +22,8 @@ type watcher struct {
 	runs     map[string]bool
 	finished map[string]time.Time
 
-	cuts []Cut
+	cuts     []Cut
+	arrivals []time.Time
 
 	asked, answered, canceled bool
 	wrong                     []string
@@ -64,9 +65,11 @@ func terminal(s a2apb.TaskState) bool {
 
 // see checks that an event follows the one before, or that a snapshot says why not.
 func (w *watcher) see(ev *a2apb.StreamResponse) {
+	now := time.Now()
 	w.events++
+	w.arrivals = append(w.arrivals, now)
 	if n := len(w.cuts); n > 0 && w.cuts[n-1].Resumed.IsZero() {
-		w.cuts[n-1].Resumed = time.Now()
+		w.cuts[n-1].Resumed = now
 	}
 	if w.ended() {
 		w.fault("an event came after the end: %v", ev)
