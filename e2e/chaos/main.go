@@ -117,7 +117,7 @@ func deploy(ctx context.Context, o options) (f *fleet.Fleet, book string, end fu
 	begun := time.Now()
 	f, err = fleet.Start(ctx, fleet.Options{
 		Dir: dir, Bin: o.bin, Shipped: filepath.Join(o.root, "deploy", "config"), Docs: docs, Playbooks: books,
-		Agents: []fleet.Agent{{Name: ledger.Name, Command: []string{self, agent}, Skills: ledger.Skills, Settings: map[string]any{"file": book}}},
+		Agents:   []fleet.Agent{{Name: ledger.Name, Command: []string{self, agent}, Skills: ledger.Skills, Settings: map[string]any{"file": book}}},
 		Settings: map[string]map[string]any{"planner": {"push": map[string]any{"allow": []string{"127.0.0.0/8"}}}},
 	})
 	if err != nil {

@@ -98,7 +98,11 @@ func clients(life context.Context, f *fleet.Fleet, seed uint64) (*load.Crowd, *l
 	}
 	var receiver *load.Receiver
 	if card.GetCapabilities().GetPushNotifications() {
-		if receiver, err = load.Listen(); err != nil {
+		keys, err := load.Keys(life, gateways[0].HTTP)
+		if err != nil {
+			return nil, nil, err
+		}
+		if receiver, err = load.Listen(keys); err != nil {
 			return nil, nil, err
 		}
 	}

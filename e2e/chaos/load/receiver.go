@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"github.com/go-jose/go-jose/v4"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
 )
@@ -21,6 +22,7 @@ import (
 // receivers are.
 type Receiver struct {
 	base   string
+	keys   jose.JSONWebKeySet
 	server *http.Server
 
 	mu    sync.Mutex
@@ -44,13 +46,14 @@ const (
 	slowFor      = 300 * time.Millisecond
 )
 
-// Listen serves the receiver on the loopback interface.
-func Listen() (*Receiver, error) {
+// Listen serves the receiver on the loopback interface. Deliveries are to be signed
+// with one of the keys.
+func Listen(keys jose.JSONWebKeySet) (*Receiver, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	r := &Receiver{base: "http://" + l.Addr().String() + "/", hooks: map[int]*hook{}}
+	r := &Receiver{base: "http://" + l.Addr().String() + "/", keys: keys, hooks: map[int]*hook{}}
 	r.server = &http.Server{Handler: http.HandlerFunc(r.take), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = r.server.Serve(l) }()
 	return r, nil
@@ -103,6 +106,9 @@ func (r *Receiver) take(w http.ResponseWriter, req *http.Request) {
 	h.posts++
 	if req.Header.Get("Authorization") != "Bearer "+credentials(plan) || req.Header.Get("X-A2A-Notification-Token") != token(plan) {
 		h.wrong = append(h.wrong, fmt.Sprintf("webhook of plan %d: without its credentials or token", plan))
+	}
+	if err := signed(r.keys, r.config(plan).GetUrl(), req.Header.Get("Sabha-Signature"), body); err != nil {
+		h.wrong = append(h.wrong, fmt.Sprintf("webhook of plan %d: its signature: %v", plan, err))
 	}
 	if err := h.see(body); err != nil {
 		h.wrong = append(h.wrong, fmt.Sprintf("webhook of plan %d: %v", plan, err))
