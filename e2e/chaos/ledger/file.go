@@ -23,7 +23,7 @@ type Entry struct {
 	Message string
 }
 
-// Task and Step that were executed, and whether it was to undo the step.
+// Step tells which step of which task was executed, and whether to undo it.
 func (e Entry) Step() (task, step string, undo bool) {
 	f := strings.Split(e.Message, "/")
 	if len(f) < 4 {

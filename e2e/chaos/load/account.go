@@ -90,6 +90,9 @@ func (a *Account) add(p *Plan, executed map[string][]ledger.Entry) {
 		} else if p.Read != p.kind.end {
 			a.late[p.Note]++
 		}
+	} else {
+		a.Wrong = append(a.Wrong, fmt.Sprintf("plan %d (%s over %s, task %s) has not ended: its client saw %s last, at %s",
+			p.N, p.kind.book, p.Binding, p.Task, p.watcher.state, p.watcher.cursor))
 	}
 	ends := maps.Clone(p.Recorded)
 	if ends == nil {

@@ -74,7 +74,7 @@ func (c *Crowd) send(kindOf func(int) kind) *Plan {
 	return p
 }
 
-// Sent, accepted and ended plans so far.
+// Sent counts the plans so far: sent, accepted and ended.
 func (c *Crowd) Sent() (sent, accepted, ended int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -67,7 +67,7 @@ func (p *Plan) Cuts() []Cut { return p.watcher.cuts }
 // Arrivals are the times at which events came. They may be read once the plan has ended.
 func (p *Plan) Arrivals() []time.Time { return p.watcher.arrivals }
 
-// Events, and explicit gaps, that the client saw.
+// Events counts what the client saw: events, gaps said aloud, gaps unsaid, repeats.
 func (p *Plan) Events() (events, explicit, gaps, repeats int) {
 	w := &p.watcher
 	return w.events, w.explicit, w.gaps, w.repeats
@@ -170,7 +170,11 @@ func (p *Plan) duplicate(ctx context.Context, req *a2apb.SendMessageRequest) {
 // watch follows the task to its end, and answers or cancels it on the way.
 func (p *Plan) watch(ctx context.Context) {
 	for ctx.Err() == nil && !p.watcher.ended() {
-		if err := p.follow(ctx); err != nil && !p.again(ctx, err) {
+		err := p.act(ctx) // what was seen before the cut may still have to be acted on
+		if err == nil {
+			err = p.follow(ctx)
+		}
+		if err != nil && !p.again(ctx, err) {
 			return
 		}
 	}

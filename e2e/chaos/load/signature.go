@@ -31,7 +31,7 @@ func Keys(ctx context.Context, gateway string) (keys jose.JSONWebKeySet, err err
 
 // signed checks that the platform has signed a body for a URL.
 func signed(keys jose.JSONWebKeySet, url, signature string, body []byte) error {
-	jws, err := jose.ParseSigned(signature, []jose.SignatureAlgorithm{jose.EdDSA})
+	jws, err := jose.ParseSignedCompact(signature, []jose.SignatureAlgorithm{jose.EdDSA})
 	if err != nil {
 		return err
 	}
