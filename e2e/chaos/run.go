@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"sabha.dev/chassis/eventlog"
-	"sabha.dev/e2e/chaos/caller"
 	"sabha.dev/e2e/chaos/fleet"
 	"sabha.dev/e2e/chaos/ledger"
 	"sabha.dev/e2e/chaos/load"
@@ -85,29 +84,26 @@ func reckon(ctx context.Context, crowd *load.Crowd, receiver *load.Receiver, boo
 	return load.NewAccount(plans, entries, receiver), nil
 }
 
-// clients of a deployment, until life ends, with webhooks if the platform declares
-// push.
+// clients of a deployment, until life ends, with a receiver of their webhooks.
 func clients(life context.Context, f *fleet.Fleet, seed uint64) (*load.Crowd, *load.Receiver, error) {
 	var gateways []load.Gateway
 	for _, g := range f.Gateways {
 		gateways = append(gateways, load.Gateway(g))
 	}
-	card, err := caller.Card(life, gateways[0].HTTP)
+	keys, err := load.Keys(life, gateways[0].HTTP)
 	if err != nil {
 		return nil, nil, err
 	}
-	var receiver *load.Receiver
-	if card.GetCapabilities().GetPushNotifications() {
-		keys, err := load.Keys(life, gateways[0].HTTP)
-		if err != nil {
-			return nil, nil, err
-		}
-		if receiver, err = load.Listen(keys); err != nil {
-			return nil, nil, err
-		}
+	receiver, err := load.Listen(keys)
+	if err != nil {
+		return nil, nil, err
 	}
 	crowd, err := load.NewCrowd(life, gateways, f.Key, seed, receiver)
-	return crowd, receiver, err
+	if err != nil {
+		receiver.Close()
+		return nil, nil, err
+	}
+	return crowd, receiver, nil
 }
 
 // happen sends plans evenly over the incidents: half of its share before each, the

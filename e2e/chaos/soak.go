@@ -15,7 +15,7 @@ const (
 	sampleEvery = 10 * time.Second
 	// soakStream bounds the stream of events, so that a soak of minutes comes to what
 	// a deployment comes to in a day: as much leaves the stream as enters it.
-	soakStream = 16 << 20
+	soakStream = 8 << 20
 )
 
 // series are the samples of one measure of one process.

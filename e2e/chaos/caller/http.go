@@ -118,13 +118,6 @@ func (c rest) open(ctx context.Context, path, cursor string, body []byte) (Event
 	return newFrames(ctx, res.Body, restFrame), nil
 }
 
-// Card reads the public card of the platform.
-func Card(ctx context.Context, address string) (*a2apb.AgentCard, error) {
-	c := rest{overHTTP{http.DefaultClient, "http://" + address, ""}}
-	card := &a2apb.AgentCard{}
-	return card, c.call(ctx, http.MethodGet, "/.well-known/agent-card.json", nil, card)
-}
-
 // restFrame reads the data of one frame: an event, or the error that ends the stream.
 func restFrame(data []byte) (*a2apb.StreamResponse, error) {
 	var failed struct{ Error json.RawMessage }

@@ -28,8 +28,7 @@ type Account struct {
 	Events, Gaps, Repeats, Explicit int
 	Cuts, Tries, Internal           int
 	Duplicates                      int
-	// Webhooks is nil where the platform declares no push.
-	Webhooks *Webhooks
+	Webhooks                        Webhooks
 	// Wrong is what clients saw that must not be, Unexpected the plans that came to
 	// another end than they should.
 	Wrong, Unexpected []string
@@ -44,7 +43,7 @@ type Webhooks struct {
 }
 
 // NewAccount reckons plans up against the entries of the ledger and what came to
-// the receiver, which is nil where the platform declares no push.
+// the receiver.
 func NewAccount(plans []*Plan, entries []ledger.Entry, r *Receiver) *Account {
 	a := &Account{Plans: len(plans), Executions: len(entries), outcomes: map[string]int{}, late: map[string]int{}}
 	executed := map[string][]ledger.Entry{} // by task/step, with /undo for compensations
@@ -65,10 +64,8 @@ func NewAccount(plans []*Plan, entries []ledger.Entry, r *Receiver) *Account {
 		a.add(p, executed)
 	}
 	a.Reruns -= len(a.Repeated)
-	if r != nil {
-		a.Webhooks = r.account(plans)
-		a.Wrong = append(a.Wrong, a.Webhooks.Wrong...)
-	}
+	a.Webhooks = r.account(plans)
+	a.Wrong = append(a.Wrong, a.Webhooks.Wrong...)
 	return a
 }
 
@@ -126,7 +123,7 @@ const clockForm = "15:04:05.000000"
 // Good tells whether everything that was promised was kept.
 func (a *Account) Good() bool {
 	return a.Accepted == a.Plans && a.Terminal == a.Accepted && a.Gaps == 0 && a.Repeats == 0 &&
-		len(a.Repeated)+len(a.Silent)+len(a.Wrong)+len(a.Unexpected) == 0 && (a.Webhooks == nil || a.Webhooks.Missing == 0)
+		len(a.Repeated)+len(a.Silent)+len(a.Wrong)+len(a.Unexpected) == 0 && a.Webhooks.Missing == 0
 }
 
 // Print writes the whole account; its last line is the sum.
@@ -152,12 +149,9 @@ func (a *Account) Print(w io.Writer) {
 			line("%s: %s", title, s)
 		}
 	}
-	webhooks := "webhooks not declared"
-	if a.Webhooks != nil {
-		line("Webhooks   %d deliveries", a.Webhooks.Deliveries)
-		webhooks = fmt.Sprintf("webhooks missing %d", a.Webhooks.Missing)
-	}
-	line("accepted %d, terminal %d, lost %d, steps repeated %d, gaps %d, %s", a.Accepted, a.Terminal, a.Accepted-a.Terminal, len(a.Repeated), a.Gaps, webhooks)
+	line("Webhooks   %d deliveries", a.Webhooks.Deliveries)
+	line("accepted %d, terminal %d, lost %d, steps repeated %d, gaps %d, webhooks missing %d",
+		a.Accepted, a.Terminal, a.Accepted-a.Terminal, len(a.Repeated), a.Gaps, a.Webhooks.Missing)
 }
 
 // shown is how many faults of a sort are printed.

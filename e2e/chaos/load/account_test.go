@@ -34,47 +34,47 @@ func TestTheAccountFindsWhatMustNotBe(t *testing.T) {
 		said    string
 		good    bool
 	}{
-		{name: "all is well", entries: once, last: "accepted 1, terminal 1, lost 0, steps repeated 0, gaps 0, webhooks not declared", good: true},
+		{name: "all is well", entries: once, last: "accepted 1, terminal 1, lost 0, steps repeated 0, gaps 0, webhooks missing 0", good: true},
 		{
 			name: "a step in flight ran again", entries: append(once, executed("t1/a/0/0", -time.Millisecond)),
-			last: "accepted 1, terminal 1, lost 0, steps repeated 0, gaps 0, webhooks not declared", said: "1 reruns of steps in flight, 0 repeats", good: true,
+			last: "accepted 1, terminal 1, lost 0, steps repeated 0, gaps 0, webhooks missing 0", said: "1 reruns of steps in flight, 0 repeats", good: true,
 		},
 		{
 			name: "a finished step ran again", entries: append(once, executed("t1/a/0/1", time.Millisecond)),
-			last: "accepted 1, terminal 1, lost 0, steps repeated 1, gaps 0, webhooks not declared", said: "a had finished at 12:00:00.000000 and was executed at 12:00:00.001000 (t1/a/0/1",
+			last: "accepted 1, terminal 1, lost 0, steps repeated 1, gaps 0, webhooks missing 0", said: "a had finished at 12:00:00.000000 and was executed at 12:00:00.001000 (t1/a/0/1",
 		},
 		{
 			name: "a step ran again that a client had seen finished", entries: append(once, executed("t1/a/0/0", -time.Millisecond)),
 			change: func(p *Plan) { p.watcher.finished = map[string]time.Time{"a": noon.Add(-time.Second / 2)} },
-			last:   "accepted 1, terminal 1, lost 0, steps repeated 1, gaps 0, webhooks not declared",
+			last:   "accepted 1, terminal 1, lost 0, steps repeated 1, gaps 0, webhooks missing 0",
 		},
 		{
 			name: "a step finished that nobody executed",
-			last: "accepted 1, terminal 1, lost 0, steps repeated 0, gaps 0, webhooks not declared", said: "Not in the ledger: t1/a",
+			last: "accepted 1, terminal 1, lost 0, steps repeated 0, gaps 0, webhooks missing 0", said: "Not in the ledger: t1/a",
 		},
 		{
 			name: "lost", entries: once, change: func(p *Plan) { p.State, p.Read = 0, 0 },
-			last: "accepted 1, terminal 0, lost 1, steps repeated 0, gaps 0, webhooks not declared",
+			last: "accepted 1, terminal 0, lost 1, steps repeated 0, gaps 0, webhooks missing 0",
 		},
 		{
 			name: "two ends", entries: once, change: func(p *Plan) { p.Read = canceled },
-			last: "accepted 1, terminal 0, lost 1, steps repeated 0, gaps 0, webhooks not declared",
+			last: "accepted 1, terminal 0, lost 1, steps repeated 0, gaps 0, webhooks missing 0",
 		},
 		{
 			name: "another end than it should have", entries: once, change: func(p *Plan) { p.State, p.Read, p.Note = canceled, canceled, "why" },
-			last: "accepted 1, terminal 1, lost 0, steps repeated 0, gaps 0, webhooks not declared", said: "Unexpected: plan 0 (chain, task t1) ended as TASK_STATE_CANCELED: why",
+			last: "accepted 1, terminal 1, lost 0, steps repeated 0, gaps 0, webhooks missing 0", said: "Unexpected: plan 0 (chain, task t1) ended as TASK_STATE_CANCELED: why",
 		},
 		{
 			name: "a gap", entries: once, change: func(p *Plan) { p.watcher.gaps = 1 },
-			last: "accepted 1, terminal 1, lost 0, steps repeated 0, gaps 1, webhooks not declared",
+			last: "accepted 1, terminal 1, lost 0, steps repeated 0, gaps 1, webhooks missing 0",
 		},
 		{
 			name: "never accepted", change: func(p *Plan) { p.Accepted = time.Time{} },
-			last: "accepted 0, terminal 0, lost 0, steps repeated 0, gaps 0, webhooks not declared", said: "1 sent, 0 accepted",
+			last: "accepted 0, terminal 0, lost 0, steps repeated 0, gaps 0, webhooks missing 0", said: "1 sent, 0 accepted",
 		},
 		{
 			name: "something wrong", entries: once, change: func(p *Plan) { p.wrong("a duplicate became another task") },
-			last: "accepted 1, terminal 1, lost 0, steps repeated 0, gaps 0, webhooks not declared", said: "Wrong: plan 0 (chain over , task t1): a duplicate became another task",
+			last: "accepted 1, terminal 1, lost 0, steps repeated 0, gaps 0, webhooks missing 0", said: "Wrong: plan 0 (chain over , task t1): a duplicate became another task",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -82,7 +82,8 @@ func TestTheAccountFindsWhatMustNotBe(t *testing.T) {
 			if c.change != nil {
 				c.change(p)
 			}
-			a := NewAccount([]*Plan{p}, c.entries, nil)
+			r := &Receiver{hooks: map[int]*hook{p.N: {posts: 1, state: p.Read}}}
+			a := NewAccount([]*Plan{p}, c.entries, r)
 			var out strings.Builder
 			a.Print(&out)
 			lines := strings.Split(strings.TrimSpace(out.String()), "\n")

@@ -32,8 +32,8 @@ type binding struct {
 	gateways []caller.Caller
 }
 
-// NewCrowd makes clients of all three bindings. They give up when life ends. With a
-// receiver each plan has a webhook.
+// NewCrowd makes clients of all three bindings. They give up when life ends. Each plan
+// has a webhook at the receiver.
 func NewCrowd(life context.Context, gateways []Gateway, key string, seed uint64, r *Receiver) (*Crowd, error) {
 	web := caller.Web()
 	all := []binding{{name: "REST"}, {name: "gRPC"}, {name: "JSON-RPC"}}

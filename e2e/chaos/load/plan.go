@@ -123,9 +123,7 @@ func (p *Plan) run(ctx context.Context, r *Receiver, accepted func()) {
 		p.wrong("%v", err)
 		return
 	}
-	if r != nil {
-		req.Configuration.TaskPushNotificationConfig = r.config(p.N)
-	}
+	req.Configuration.TaskPushNotificationConfig = r.config(p.N)
 	if !p.accept(ctx, req) {
 		return
 	}

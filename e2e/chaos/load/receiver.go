@@ -59,12 +59,8 @@ func Listen(keys jose.JSONWebKeySet) (*Receiver, error) {
 	return r, nil
 }
 
-// Close ends the receiver, if there is one.
-func (r *Receiver) Close() {
-	if r != nil {
-		_ = r.server.Close()
-	}
-}
+// Close ends the receiver.
+func (r *Receiver) Close() { _ = r.server.Close() }
 
 // config of the webhook of a plan.
 func (r *Receiver) config(plan int) *a2apb.TaskPushNotificationConfig {
@@ -152,9 +148,6 @@ func metadataOf(ev *a2apb.StreamResponse) *structpb.Struct {
 
 // Await returns when the final event of every plan has come, or patience is over.
 func (r *Receiver) Await(ctx context.Context, plans []*Plan, patience time.Duration) {
-	if r == nil {
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for r.account(plans).Missing > 0 {
@@ -167,10 +160,10 @@ func (r *Receiver) Await(ctx context.Context, plans []*Plan, patience time.Durat
 }
 
 // account counts what came for the plans that ended.
-func (r *Receiver) account(plans []*Plan) *Webhooks {
+func (r *Receiver) account(plans []*Plan) Webhooks {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a := &Webhooks{}
+	a := Webhooks{}
 	for _, p := range plans {
 		h := r.hooks[p.N]
 		if h != nil {
