@@ -136,6 +136,9 @@ func (r *run) execute(ctx context.Context) {
 		return // the process stops; the task is stored and goes on elsewhere
 	case errors.Is(context.Cause(ctx), errCanceled):
 		return
+	case taskstore.Interrupted(err):
+		log.Warn("the database was lost; the task is taken up again", "skill", r.req.Skill, "error", err)
+		return
 	case err != nil:
 		log.Warn("run failed", "skill", r.req.Skill, "error", err)
 		outcome = agent.Failed(agent.Text(explain(err)))

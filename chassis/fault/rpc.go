@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"sabha.dev/chassis/outage"
 	"sabha.dev/chassis/trace"
 )
 
@@ -51,6 +52,8 @@ func Mapped(ctx context.Context, log *slog.Logger, method string, err error) err
 	switch _, passed := status.FromError(err); {
 	case e != nil && e.Unwrap() != nil:
 		log.Warn("call refused", "method", method, "trace_id", trace.Of(ctx).TraceID, "reason", e.Reason, "error", err)
+	case outage.Of(err):
+		log.Warn("call failed for want of the database", "method", method, "trace_id", trace.Of(ctx).TraceID, "error", err)
 	case e == nil && !passed && s.Code() == codes.Internal:
 		log.Error("call failed", "method", method, "trace_id", trace.Of(ctx).TraceID, "error", err)
 	}

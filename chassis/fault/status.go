@@ -9,6 +9,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"sabha.dev/chassis/outage"
 )
 
 // Domains of ErrorInfo: the specification's own conditions, and ours.
@@ -51,6 +53,9 @@ func Status(err error) *status.Status {
 	if e := As(err); e != nil {
 		return e.status()
 	}
+	if outage.Of(err) {
+		return noDatabase.status()
+	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		return status.New(codes.Canceled, "the caller went away")
@@ -62,6 +67,9 @@ func Status(err error) *status.Status {
 	}
 	return status.New(codes.Internal, "internal error; the operator finds it in the log by trace id")
 }
+
+// noDatabase is what clients read of an outage.
+var noDatabase = New(Unavailable, "the service cannot use its database at the moment; try again")
 
 func (e *Error) status() *status.Status {
 	kind, ok := reasons[e.Reason]

@@ -90,9 +90,14 @@ func (db *DB) lock(ctx context.Context) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('sabha migrate ' || current_schema(), 0))`); err != nil {
-		_ = tx.Rollback()
-		return nil, err
+	for _, statement := range []string{
+		`SET LOCAL ` + idleInTransaction + ` = 0`, // it is idle for as long as the migration takes
+		`SELECT pg_advisory_xact_lock(hashtextextended('sabha migrate ' || current_schema(), 0))`,
+	} {
+		if _, err := tx.ExecContext(ctx, statement); err != nil {
+			_ = tx.Rollback()
+			return nil, err
+		}
 	}
 	return func() { _ = tx.Rollback() }, nil
 }

@@ -6,14 +6,18 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib" // driver "pgx"
+	"github.com/jackc/pgx/v5/stdlib"
 	"modernc.org/sqlite"
+
+	"sabha.dev/chassis/outage"
 )
 
 // Dialects.
@@ -99,6 +103,10 @@ func openSQLite(ctx context.Context, rawURL string) (*DB, error) {
 // would else hold up whoever takes its tasks over for as long as the stall lasts.
 const idleInTransaction, idleFor = "idle_in_transaction_session_timeout", "5s"
 
+// connections bounds the pool of a process on PostgreSQL. All of them are kept:
+// making one costs more than a transaction.
+const connections = 16
+
 func openPostgres(ctx context.Context, rawURL string) (*DB, error) {
 	config, err := pgx.ParseConfig(rawURL)
 	if err != nil {
@@ -107,9 +115,15 @@ func openPostgres(ctx context.Context, rawURL string) (*DB, error) {
 	if config.RuntimeParams[idleInTransaction] == "" {
 		config.RuntimeParams[idleInTransaction] = idleFor
 	}
+	// A server that has vanished without a word is found out within 20 s.
+	alive := net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 3}}
+	config.DialFunc = outage.Dial(alive.DialContext)
+	if !strings.Contains(rawURL, "connect_timeout") {
+		config.ConnectTimeout = 5 * time.Second
+	}
 	pool := stdlib.OpenDB(*config)
-	pool.SetMaxOpenConns(16)
-	pool.SetMaxIdleConns(16)
+	pool.SetMaxOpenConns(connections)
+	pool.SetMaxIdleConns(connections)
 	if err := pool.PingContext(ctx); err != nil {
 		_ = pool.Close()
 		return nil, fmt.Errorf("open database: %w", err)

@@ -176,6 +176,7 @@ func (s *Store) Update(ctx context.Context, id string, mutate Mutation) (*Record
 				return refused{err}
 			}
 			if ch.MessageID != "" {
+				b.mark = true // it cannot be remembered twice
 				if err := s.remember(ctx, b.tx, r.Owner, ch.MessageID, id, ch.Digest); err != nil {
 					return err
 				}

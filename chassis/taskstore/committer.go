@@ -10,6 +10,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"sabha.dev/chassis/eventlog"
+	"sabha.dev/chassis/outage"
+	"sabha.dev/chassis/sqldb"
 	eventv1 "sabha.dev/gen/sabha/event/v1"
 )
 
@@ -22,23 +24,14 @@ type refused struct{ error }
 
 func (r refused) Unwrap() error { return r.error }
 
-// unknownOutcome is the error of a commit that may have happened all the same: the
-// connection was lost on the way. Its writes are not repeated; who waits for them
-// is told, and their tasks are taken up again from what is stored.
-type unknownOutcome struct{ error }
-
-func (u *unknownOutcome) Unwrap() error { return u.error }
-
-func unknown(err error) bool {
-	var u *unknownOutcome
-	return errors.As(err, &u)
-}
-
 // batch is one transaction that many writes share.
 type batch struct {
 	tx      *sql.Tx
 	bundles []*eventv1.Bundle
 	pushed  []Pushed
+	// mark asks for a row of the outbox even without events: it tells later whether
+	// the transaction was stored.
+	mark bool
 }
 
 // write is one change waiting for its commit.
@@ -46,6 +39,10 @@ type write struct {
 	do   func(context.Context, *batch) error
 	done func(error)
 	err  error
+	// of is the task that it writes, if it is the write of one task.
+	of *pendingWrite
+	// evidence tells, of a transaction that may have been stored, whether it was.
+	evidence func(context.Context, *sql.Tx) (bool, error)
 	// taken is set, under the handle's lock, when a commit has begun with it: it can
 	// take no more changes.
 	take func()
@@ -58,11 +55,18 @@ type committer struct {
 	mu    sync.Mutex
 	queue []*write
 	wake  chan struct{}
-	seq   int64
+	// seq is the newest row of the outbox, and marked tells whether the newest
+	// transaction has written it.
+	seq    int64
+	marked bool
 	// due is set when the queue holds something that may not wait for company.
 	due bool
 	// flushing is set while a timer will make lazy writes due.
 	flushing bool
+	// away is since when the database has not answered; zero while it does.
+	away time.Time
+	// stopping is closed when the store is being closed: nothing is waited for then.
+	stopping <-chan struct{}
 	// ended is closed when nothing commits any more.
 	ended chan struct{}
 }
@@ -152,6 +156,7 @@ var errClosed = errors.New("task store: closed")
 // run commits until ctx ends, then commits what is queued and returns.
 func (c *committer) run(ctx context.Context) {
 	defer close(c.ended)
+	c.stopping = ctx.Done()
 	for {
 		if ws := c.next(ctx.Err() != nil); len(ws) > 0 {
 			c.commit(context.WithoutCancel(ctx), ws)
@@ -187,8 +192,8 @@ func (c *committer) commit(ctx context.Context, ws []*write) {
 			w.take()
 		}
 	}
-	b, err := c.try(ctx, ws)
-	if err != nil && len(ws) > 1 && !unknown(err) {
+	b, err := c.persist(ctx, ws)
+	if err != nil && len(ws) > 1 && !Interrupted(err) {
 		// One write broke the transaction. Each alone finds out which.
 		for _, w := range ws {
 			c.commitAlone(ctx, w)
@@ -199,7 +204,7 @@ func (c *committer) commit(ctx context.Context, ws []*write) {
 }
 
 func (c *committer) commitAlone(ctx context.Context, w *write) {
-	b, err := c.try(ctx, []*write{w})
+	b, err := c.persist(ctx, []*write{w})
 	c.finish([]*write{w}, b, err)
 }
 
@@ -208,7 +213,7 @@ func (c *committer) finish(ws []*write, b *batch, err error) {
 		c.store.outbox.uncertain(c.seq)
 	}
 	if err == nil {
-		if len(b.bundles) > 0 {
+		if c.marked {
 			c.store.outbox.committed(eventlog.Entry{
 				Position: eventlog.Position{Replica: c.store.replica, Seq: c.seq}, Commit: &eventv1.Commit{Bundles: b.bundles},
 			})
@@ -228,13 +233,28 @@ func (c *committer) finish(ws []*write, b *batch, err error) {
 	}
 }
 
+// answerWithin bounds a transaction on PostgreSQL. It is reached only when the
+// server hangs; SQLite waits by itself.
+const answerWithin = 30 * time.Second
+
 // try runs the writes in one transaction with one outbox row for all their events.
-func (c *committer) try(ctx context.Context, ws []*write) (*batch, error) {
+func (c *committer) try(ctx context.Context, ws []*write) (_ *batch, err error) {
 	began := c.store.clock.Now()
 	defer func() {
 		c.store.metrics.CommitSeconds.Observe(c.store.clock.Now().Sub(began).Seconds())
 		c.store.metrics.CommitWrites.Observe(float64(len(ws)))
 	}()
+	if c.store.db.Dialect == sqldb.Postgres {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, answerWithin)
+		defer cancel()
+		defer func() {
+			if err != nil && ctx.Err() != nil && !unknown(err) {
+				err = errors.Join(outage.ErrNoAnswer, err)
+			}
+		}()
+	}
+	c.marked = false
 	tx, err := c.store.db.Write.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -245,12 +265,15 @@ func (c *committer) try(ctx context.Context, ws []*write) (*batch, error) {
 		w.err = w.do(ctx, b)
 		var r refused
 		if errors.As(w.err, &r) {
+			if outage.Of(r.error) { // the transaction is broken, not the write
+				return nil, r.error
+			}
 			w.err = r.error
 		} else if w.err != nil {
 			return nil, w.err
 		}
 	}
-	if len(b.bundles) > 0 {
+	if c.marked = b.mark || len(b.bundles) > 0; c.marked {
 		c.seq++
 		body, err := proto.Marshal(&eventv1.Commit{Bundles: b.bundles})
 		if err != nil {
@@ -259,9 +282,14 @@ func (c *committer) try(ctx context.Context, ws []*write) (*batch, error) {
 		if _, err := tx.StmtContext(ctx, c.store.stmts.outbox).ExecContext(ctx, c.store.replica, c.seq, body); err != nil {
 			return nil, err
 		}
+	} else if err := c.store.fence(ctx, tx, ws); err != nil {
+		return nil, err
 	}
 	if err := tx.Commit(); err != nil {
-		return nil, &unknownOutcome{err}
+		if ctx.Err() != nil {
+			err = errors.Join(outage.ErrNoAnswer, err)
+		}
+		return b, &unknownOutcome{err}
 	}
 	return b, nil
 }

@@ -94,6 +94,7 @@ func (s *Store) ClaimPushes(ctx context.Context, list []*Push) ([]*Push, error) 
 	var mine []*Push
 	err := s.committer.do(ctx, func(ctx context.Context, b *batch) error {
 		mine = nil
+		b.mark = true // what it claimed it could not claim again
 		for _, p := range list {
 			claimed, err := scanPush(b.tx.QueryRowContext(ctx, `UPDATE push_configs SET claimed_by = $1, claim = claim + 1
 				WHERE task_id = $2 AND id = $3 AND claim = $4 AND due_at IS NOT NULL

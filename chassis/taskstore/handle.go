@@ -149,6 +149,7 @@ func (h *Handle) apply(mutate Mutation, wait bool) (chan error, error) {
 // pending is a handle's write as the committer sees it.
 func (h *Handle) pending(w *pendingWrite) *write {
 	return &write{
+		of:   w,
 		take: func() { h.take(w) },
 		do:   func(ctx context.Context, b *batch) error { return h.write(ctx, b, w) },
 		done: func(err error) { h.done(w, err) },

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -103,79 +102,6 @@ func insertHops(n int) string {
 func (s *Store) insertHop(ctx context.Context, tx *sql.Tx, h Hop) error {
 	_, err := tx.StmtContext(ctx, s.stmts.hop).ExecContext(ctx, h.values()...)
 	return err
-}
-
-// burst gathers audit rows of calls that made no task until the next commit.
-type burst struct {
-	mu   sync.Mutex
-	hops []Hop
-}
-
-// Record writes the row of a call that made no task. It joins the next commit and
-// is not waited for.
-func (s *Store) Record(h Hop) {
-	h.AgentVersion = s.version
-	h.Reason = withoutNUL(h.Reason)
-	s.burst.mu.Lock()
-	s.burst.hops = append(s.burst.hops, h)
-	first := len(s.burst.hops) == 1
-	s.burst.mu.Unlock()
-	if first {
-		s.committer.lazy(s.recordBurst())
-	}
-}
-
-// recordBurst is the write of all rows that have gathered when its commit begins.
-func (s *Store) recordBurst() *write {
-	var hops []Hop
-	return &write{
-		take: func() {
-			s.burst.mu.Lock()
-			defer s.burst.mu.Unlock()
-			hops, s.burst.hops = s.burst.hops, nil
-		},
-		do: func(ctx context.Context, b *batch) error {
-			rest := hops
-			for len(rest) >= hopsAtOnce {
-				var args []any
-				for i := range hopsAtOnce {
-					args = append(args, rest[i].values()...)
-				}
-				if _, err := b.tx.StmtContext(ctx, s.stmts.hops).ExecContext(ctx, args...); err != nil {
-					return err
-				}
-				rest = rest[hopsAtOnce:]
-			}
-			for _, h := range rest {
-				if err := s.insertHop(ctx, b.tx, h); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		done: func(err error) {
-			switch {
-			case err == nil:
-			case len(hops) == 1:
-				s.log.Error("the audit row of a direct answer was not written", "agent", hops[0].Agent, "skill", hops[0].Skill, "trace_id", hops[0].TraceID, "error", err)
-			default: // each alone: a row that cannot be written costs only itself
-				for _, h := range hops {
-					s.committer.enqueue(s.recordAlone(h))
-				}
-			}
-		},
-	}
-}
-
-func (s *Store) recordAlone(h Hop) *write {
-	return &write{
-		do: func(ctx context.Context, b *batch) error { return s.insertHop(ctx, b.tx, h) },
-		done: func(err error) {
-			if err != nil {
-				s.log.Error("the audit row of a direct answer was not written", "agent", h.Agent, "skill", h.Skill, "trace_id", h.TraceID, "error", err)
-			}
-		},
-	}
 }
 
 // withoutNUL replaces what PostgreSQL takes in no text.

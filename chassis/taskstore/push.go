@@ -158,6 +158,7 @@ func (s *Store) CountDeadPushes(ctx context.Context) (int, error) {
 // ErrNoPush when there is none that is disabled.
 func (s *Store) ResendPush(ctx context.Context, k PushKey) error {
 	return s.committer.do(ctx, func(ctx context.Context, b *batch) error {
+		b.mark = true // it finds nothing to do a second time
 		res, err := b.tx.ExecContext(ctx, `UPDATE push_configs SET disabled_at = NULL, failures = 0, reason = '', due_at = $1, claimed_by = NULL
 			WHERE task_id = $2 AND id = $3 AND disabled_at IS NOT NULL`, s.clock.Now().UnixNano(), k.TaskID, k.ID)
 		if err != nil {
