@@ -40,8 +40,8 @@ func Of(err error) bool {
 func passes(code string) bool {
 	switch code {
 	case "57P01", "57P02", "57P03", // the server stops, has crashed, is starting
-		"53300", // it has no connection left
-		"25006", // it is a standby that is about to be the primary, or was
+		"53300",          // it has no connection left
+		"25006",          // it is a standby that is about to be the primary, or was
 		"57014", "25P03", // the statement or transaction took longer than the server allows
 		"55P03": // a lock was not to be had in time
 		return true
