@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,19 +35,43 @@ import (
 type pair struct {
 	t        *testing.T
 	dir      string
+	database func(service string) string
 	nats     *natstest.Server
 	network  *service.Memory
 	ring     identity.Keyring
 	replicas [2][]*service.Running
 	gateways [2]*gateway.Running
 	clients  [2]a2apb.A2AServiceClient
+	conns    [2]*grpc.ClientConn
 	key      string
 }
 
+// pairOptions of a pair beside the ordinary.
+type pairOptions struct {
+	database func(service string) string
+	// playbooks is a folder of further playbooks, for the agents of more.
+	playbooks string
+	more      []service.Definition
+	agents    map[string][]string
+}
+
+// startPair starts two of each on SQLite files.
 func startPair(t *testing.T) *pair {
 	t.Helper()
-	p := &pair{t: t, dir: t.TempDir(), nats: natstest.New(t), network: service.NewMemory()}
-	if err := identity.MakeKeys(filepath.Join(p.dir, "keys"), platform.Services...); err != nil {
+	dir := t.TempDir()
+	return startPairOn(t, pairOptions{database: func(name string) string {
+		return "sqlite:" + filepath.Join(dir, name+".db") + "?sync=normal"
+	}})
+}
+
+func startPairOn(t *testing.T, o pairOptions) *pair {
+	t.Helper()
+	p := &pair{t: t, dir: t.TempDir(), database: o.database, nats: natstest.New(t), network: service.NewMemory()}
+	names := slices.Clone(platform.Services)
+	for _, d := range o.more {
+		names = append(names, d.Name)
+	}
+	if err := identity.MakeKeys(filepath.Join(p.dir, "keys"), names...); err != nil {
 		t.Fatal(err)
 	}
 	var err error
@@ -54,14 +79,17 @@ func startPair(t *testing.T) *pair {
 		t.Fatal(err)
 	}
 	for n := range p.replicas {
-		for _, d := range []service.Definition{
+		for _, d := range append(slices.Clone(o.more), []service.Definition{
 			security.New(security.Config{Config: p.config(security.Name)}),
 			memory.New(memory.Config{Config: p.config(memory.Name)}),
 			executor.New(executor.Config{Config: p.config(executor.Name)}),
 			validator.New(validator.Config{Config: p.config(validator.Name)}),
 			research.New(research.Config{Config: p.config(research.Name), Documents: "testdata/docs"}),
-			planner.New(planner.Config{Config: p.config(planner.Name)}),
-		} {
+			planner.New(planner.Config{Config: p.config(planner.Name), Playbooks: o.playbooks, Agents: o.agents}),
+		}...) {
+			if d.Config.Database == "" {
+				d.Config.Database = p.database(d.Name)
+			}
 			r, err := service.Start(t.Context(), d, p.env(d.Name, n))
 			if err != nil {
 				t.Fatal(err)
@@ -85,7 +113,7 @@ func startPair(t *testing.T) *pair {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = conn.Close() })
-		p.clients[n] = a2apb.NewA2AServiceClient(conn)
+		p.conns[n], p.clients[n] = conn, a2apb.NewA2AServiceClient(conn)
 	}
 	t.Cleanup(func() {
 		p.stop(0)
@@ -95,7 +123,7 @@ func startPair(t *testing.T) *pair {
 }
 
 func (p *pair) config(name string) service.Config {
-	return service.Config{Database: "sqlite:" + filepath.Join(p.dir, name+".db") + "?sync=normal"}
+	return service.Config{Database: p.database(name)}
 }
 
 func (p *pair) env(name string, n int) service.Env {
