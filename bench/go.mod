@@ -12,6 +12,7 @@ require (
 	sabha.dev/chassis v0.0.0
 	sabha.dev/cmd/sabha v0.0.0
 	sabha.dev/services/gateway v0.0.0
+	sabha.dev/testrig v0.0.0
 )
 
 require (

@@ -49,7 +49,7 @@ func serve(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
 	address := flags.String("address", "127.0.0.1:0", "to serve")
 	dir := flags.String("dir", "", "for data")
-	sync := flags.String("sync", "full", "durability of SQLite commits: full or normal")
+	sync := flags.String("sync", "full", "durability of SQLite commits: full or normal; or the URL of a PostgreSQL database (ours only)")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}

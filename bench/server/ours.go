@@ -61,8 +61,9 @@ func Definition(tenant string, c service.Config, ns *natsserver.Server) service.
 	}}
 }
 
-// Ours serves the agent at a persona's port: durable tasks in SQLite, events in a
-// JetStream file store, service tokens and audit rows on. It returns when ctx ends.
+// Ours serves the agent at a persona's port: durable tasks in SQLite, or in the
+// PostgreSQL database whose URL sync is, events in a JetStream file store, service
+// tokens and audit rows on. It returns when ctx ends.
 func Ours(ctx context.Context, dir, address, sync string, ready func()) error {
 	ns, err := natsserver.NewServer(&natsserver.Options{DontListen: true, JetStream: true, StoreDir: filepath.Join(dir, "nats"), NoSigs: true, NoLog: true})
 	if err != nil {
@@ -83,9 +84,11 @@ func Ours(ctx context.Context, dir, address, sync string, ready func()) error {
 	if err != nil {
 		return err
 	}
-	r, err := service.Start(ctx, Definition("bench", service.Config{
-		GRPC: address, Database: "sqlite:" + filepath.Join(dir, "bench.db") + "?sync=" + sync,
-	}, ns), service.Env{
+	database := sync
+	if !strings.HasPrefix(sync, "postgres://") {
+		database = "sqlite:" + filepath.Join(dir, "bench.db") + "?sync=" + sync
+	}
+	r, err := service.Start(ctx, Definition("bench", service.Config{GRPC: address, Database: database}, ns), service.Env{
 		Clock: clock.System{}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), NATS: nc, Key: key, Keys: keys, Network: service.TCP{}, Exclusive: true,
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package taskstore_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -273,4 +274,43 @@ func TestWritesOutliveTheServersCrashes(t *testing.T) {
 			t.Errorf("%s: %d audit rows, %v; want 1", id, len(hops), err)
 		}
 	}
+}
+
+// A transaction that PostgreSQL ends to break a deadlock is tried again.
+func TestADeadlockIsTriedAgain(t *testing.T) {
+	r := newRig(t, postgres.URL(t))
+	s := r.patient("a")
+	h := r.create(s, "t1")
+	tx, err := r.db().Write.BeginTx(t.Context(), nil)
+	r.must(err)
+	defer func() { _ = tx.Rollback() }()
+	exec := func(query string) {
+		t.Helper()
+		_, err := tx.ExecContext(t.Context(), query)
+		r.must(err)
+	}
+	exec(`SET LOCAL deadlock_timeout = '1h'`) // it is the store's transaction that gives way
+	exec(`UPDATE store_facts SET value = value WHERE name = 'epoch'`)
+	waiting := make(chan struct{}, 8)
+	result := make(chan error, 1)
+	go func() {
+		result <- h.Commit(t.Context(), func(*taskstore.Record) (taskstore.Change, error) {
+			return taskstore.Change{Events: []*a2apb.StreamResponse{artifact("x", "one", true)}, Rows: func(ctx context.Context, tx *sql.Tx) error {
+				waiting <- struct{}{}
+				_, err := tx.ExecContext(ctx, `UPDATE store_facts SET value = value WHERE name = 'epoch'`)
+				return err
+			}}, nil
+		})
+	}()
+	<-waiting
+	exec(`UPDATE tasks SET info = info WHERE id = 't1'`) // and waits for the other
+	r.must(tx.Commit())
+	r.must(<-result)
+	if len(waiting) == 0 {
+		t.Error("the transaction was not tried again")
+	}
+	if got := summary(r.get(s, "t1").Task); got != "TASK_STATE_SUBMITTED [x: one]" {
+		t.Errorf("stored %s", got)
+	}
+	r.wantPublished("t1", 2)
 }

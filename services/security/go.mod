@@ -7,6 +7,7 @@ require (
 	golang.org/x/text v0.44.0
 	google.golang.org/protobuf v1.36.12
 	sabha.dev/chassis v0.0.0
+	sabha.dev/testrig v0.0.0
 )
 
 require (
@@ -48,7 +49,6 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 	modernc.org/sqlite v1.62.0 // indirect
 	sabha.dev/gen v0.0.0 // indirect
-	sabha.dev/testrig v0.0.0 // indirect
 )
 
 replace (

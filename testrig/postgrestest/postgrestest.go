@@ -40,8 +40,9 @@ const startup = time.Minute
 // superuser is the role that owns every database; connections need no password.
 const superuser = "postgres"
 
-// Server is a PostgreSQL server with its own data folder. Its files are not
-// synchronised to disk: what it holds outlives a killed server, not the machine.
+// Server is a PostgreSQL server with its own data folder. Unless it is made durable
+// its files are not synchronised to disk: what it holds outlives a killed server,
+// not the machine.
 type Server struct {
 	programs programs
 	dir      string // the data folder and the socket are in it
@@ -58,6 +59,15 @@ type Server struct {
 // Run creates a data folder and starts a server on it. The error is ErrMissing
 // when PostgreSQL is not installed. The caller closes the server.
 func Run() (*Server, error) { return run(func(*Server) error { return nil }) }
+
+// RunDurable is Run with commits that are synchronised to disk, as PostgreSQL does
+// unless told otherwise: for measurements.
+func RunDurable() (*Server, error) {
+	return run(func(s *Server) error {
+		s.settings = append(s.settings, "fsync=on", "full_page_writes=on")
+		return nil
+	})
+}
 
 // run creates a server, has it prepared, and starts it.
 func run(prepare func(*Server) error) (*Server, error) {

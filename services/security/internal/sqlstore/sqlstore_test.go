@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -10,11 +11,26 @@ import (
 
 	"sabha.dev/services/security/internal/finding"
 	"sabha.dev/services/security/migrations"
+	"sabha.dev/testrig/postgrestest"
 )
 
-func open(t *testing.T) Findings {
+var postgres postgrestest.Shared
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	_ = postgres.Close()
+	os.Exit(code)
+}
+
+// eachEngine runs a test on empty tables of either engine.
+func eachEngine(t *testing.T, test func(t *testing.T, s Findings)) {
+	t.Run("sqlite", func(t *testing.T) { test(t, open(t, "sqlite:"+filepath.Join(t.TempDir(), "security.db"))) })
+	t.Run("postgres", func(t *testing.T) { test(t, open(t, postgres.URL(t))) })
+}
+
+func open(t *testing.T, url string) Findings {
 	t.Helper()
-	db, err := sqldb.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "security.db"))
+	db, err := sqldb.Open(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,8 +41,9 @@ func open(t *testing.T) Findings {
 	return New(db)
 }
 
-func TestFindingsComeBackAsTheyWereWritten(t *testing.T) {
-	s := open(t)
+func TestFindingsComeBackAsTheyWereWritten(t *testing.T) { eachEngine(t, comeBack) }
+
+func comeBack(t *testing.T, s Findings) {
 	f := finding.Finding{
 		At: time.Date(2026, 3, 1, 10, 0, 0, 123000, time.UTC), TraceID: "0af7651916cd43dd8448eb211c80319c", Digest: "ab12", Caller: "gateway",
 		Verdict: "refused", Confidence: 0.93, Rules: []string{"override-instructions", "reveal-prompt"}, PolicyVersion: "builtin-1",
