@@ -42,9 +42,11 @@ var errNotStored = errors.New("the transaction was not stored")
 func (c *committer) persist(ctx context.Context, ws []*write) (*batch, error) {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		b, err := c.try(ctx, ws)
-		var lost *unknownOutcome
-		if errors.As(err, &lost) {
-			err = c.settle(ctx, ws, lost)
+		if err != nil {
+			var lost *unknownOutcome
+			if errors.As(err, &lost) {
+				err = c.settle(ctx, ws, lost)
+			}
 		}
 		switch {
 		case err == nil:
