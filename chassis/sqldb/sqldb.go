@@ -131,6 +131,15 @@ func openPostgres(ctx context.Context, rawURL string) (*DB, error) {
 	return &DB{Read: pool, Write: pool, Dialect: Postgres}, nil
 }
 
+// Renew closes the idle connections to PostgreSQL, after one was found broken: the
+// others are likely to be as well.
+func (db *DB) Renew() {
+	if db.Dialect == Postgres {
+		db.Write.SetMaxIdleConns(0)
+		db.Write.SetMaxIdleConns(connections)
+	}
+}
+
 // Close closes both pools.
 func (db *DB) Close() error {
 	err := db.Read.Close()

@@ -1,6 +1,8 @@
 package taskstore_test
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -299,17 +301,18 @@ func TestTheEpochStaysWhileAReplicaLives(t *testing.T) {
 func TestAReplicaStalledWithinACommitHoldsNobodyUp(t *testing.T) {
 	r := newRig(t, postgres.URL(t)+"&idle_in_transaction_session_timeout=300ms")
 	stalled, living := r.store("stalled"), r.store("living")
-	r.create(stalled, "t1")
+	h := r.create(stalled, "t1")
 	within, resume := make(chan struct{}), make(chan struct{})
 	result := make(chan error, 1)
 	var once sync.Once
 	go func() {
-		_, err := stalled.Update(t.Context(), "t1", func(rec *taskstore.Record) (taskstore.Change, error) {
-			once.Do(func() { close(within); <-resume })
+		result <- h.Commit(t.Context(), func(rec *taskstore.Record) (taskstore.Change, error) {
 			rec.Attempts = 7
-			return taskstore.Change{}, nil
+			return taskstore.Change{Rows: func(context.Context, *sql.Tx) error {
+				once.Do(func() { close(within); <-resume })
+				return nil
+			}}, nil
 		})
-		result <- err
 	}()
 	<-within
 	r.clock.Advance(lease + 1)
@@ -318,9 +321,8 @@ func TestAReplicaStalledWithinACommitHoldsNobodyUp(t *testing.T) {
 		t.Fatalf("claimed %+v, %v", rec, err)
 	}
 	close(resume)
-	if err := <-result; err == nil {
-		t.Error("the stalled commit went through")
-	}
+	// Its transaction was ended. Tried again, it finds that the task has another owner.
+	wantErr(t, "the stalled commit", <-result, taskstore.ErrFenced)
 	if rec, err := living.Get(t.Context(), "t1"); err != nil || rec.RunOwner != "living" || rec.Attempts != 0 {
 		t.Errorf("stored %+v, %v", rec, err)
 	}

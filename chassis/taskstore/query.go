@@ -13,6 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/proto"
 
+	"sabha.dev/chassis/outage"
 	"sabha.dev/chassis/sqldb"
 )
 
@@ -67,7 +68,12 @@ func (s *Store) loadForUpdate(ctx context.Context, tx *sql.Tx, id string) (*Reco
 
 // Get reads a task. The error is ErrNotFound when there is none.
 func (s *Store) Get(ctx context.Context, id string) (*Record, error) {
-	return scanRecord(s.stmts.get.QueryRowContext(ctx, id))
+	r, err := scanRecord(s.stmts.get.QueryRowContext(ctx, id))
+	if outage.Of(err) { // a connection that broke while it was idle shows only now
+		s.db.Renew()
+		r, err = scanRecord(s.stmts.get.QueryRowContext(ctx, id))
+	}
+	return r, err
 }
 
 // versionsAtOnce bounds a statement of Versions.

@@ -159,6 +159,9 @@ func (p *Proxy) carry(client, server net.Conn) {
 				case answered <- struct{}{}:
 				default:
 				}
+				if err != nil {
+					return
+				}
 				continue
 			}
 			if n > 0 {
@@ -182,7 +185,7 @@ func (p *Proxy) carry(client, server net.Conn) {
 			if cut == BeforeCommit {
 				return
 			}
-			if cut == AfterCommit || cut == AfterCommitForLong {
+			if cut != 0 { // a cut client hears no answer
 				withhold.Lock()
 				held = true
 				withhold.Unlock()
