@@ -32,8 +32,9 @@ type report struct {
 }
 
 // webhooks is what became of a push configuration that a client made, read, listed
-// and deleted.
+// and deleted, and what came to one that it sent with a message.
 type webhooks struct {
+	Notified     []struct{ Kind, State, Secrets string }
 	Made, Got    string
 	Listed, Left []string
 }
@@ -43,6 +44,10 @@ func (w webhooks) check(t *testing.T) {
 	if w.Made != "hook" || w.Got != "chosen" || !slices.Equal(w.Listed, []string{"hook"}) || len(w.Left) != 0 {
 		t.Errorf("push configurations: %+v, want hook, its token, hook alone, and none at the end", w)
 	}
+	first, last := w.Notified[0], w.Notified[len(w.Notified)-1]
+	equal(t, "first notification", first.Kind+" "+first.State, "task TASK_STATE_SUBMITTED")
+	equal(t, "last notification", last.Kind+" "+last.State, "statusUpdate TASK_STATE_COMPLETED")
+	equal(t, "token and credentials", last.Secrets, "t Bearer c")
 }
 
 type outcome struct {

@@ -28,7 +28,8 @@ func start(t *testing.T) target {
 	t.Helper()
 	p, err := platform.Start(t.Context(), platform.Options{
 		Data: t.TempDir(), Docs: "testdata/docs", HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Console: "127.0.0.1:0",
-		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+		PushAllow: []string{"127.0.0.0/8"},
+		Log:       slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@
 //
 // VERSION is that of the protocol: 1.0 unless stated, or 0.3.
 import { randomUUID } from "node:crypto";
+import { createServer } from "node:http";
 import { Role, TaskState } from "@a2a-js/sdk";
 import {
   ClientFactory,
@@ -159,6 +160,23 @@ report.push.got = (await client.getTaskPushNotificationConfig({ tenant: "", task
 report.push.listed = await hooks();
 await client.deleteTaskPushNotificationConfig({ tenant: "", taskId: asked.id, id: "hook" }, known);
 report.push.left = await hooks();
+
+// A webhook that comes with the first message hears of everything.
+const notified = report.push.notified = [];
+const webhook = createServer(async (req, res) => {
+  const parts = [];
+  for await (const part of req) parts.push(part);
+  const e = JSON.parse(Buffer.concat(parts));
+  notified.push({ kind: Object.keys(e)[0], state: (e.task ?? e.statusUpdate)?.status.state, secrets: `${req.headers["x-a2a-notification-token"]} ${req.headers.authorization}` });
+  res.writeHead(204).end();
+});
+await new Promise((done) => webhook.listen(0, "127.0.0.1", done));
+await client.sendMessage(request([text("How often are backups taken?")], {}, {
+  acceptedOutputModes: [], historyLength: undefined, returnImmediately: false, taskPushNotificationConfig: {
+    tenant: "", id: "", taskId: "", url: `http://127.0.0.1:${webhook.address().port}/`, token: "t", authentication: { scheme: "Bearer", credentials: "c" },
+  },
+}), known);
+while (notified.at(-1)?.state !== "TASK_STATE_COMPLETED") await new Promise((again) => setTimeout(again, 10));
 
 report.errors = {
   getUnknown: await failure(() => client.getTask(unknown, known)),
