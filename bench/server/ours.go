@@ -22,9 +22,12 @@ import (
 // Reply is what every server answers with: 1 KiB.
 var Reply = strings.Repeat("y", 1024)
 
+// Burst is how many artifacts a task of the skill burst has.
+const Burst = 50
+
 // Agent is the agent under measure. Its task emits four events (task, working,
 // artifact, completed); its message is a direct answer; its step is a task whose
-// artifact is one number.
+// artifact is one number; its burst is a task of Burst artifacts.
 func Agent(tenant string) agent.Agent {
 	return agent.Agent{
 		Tenant: tenant, Name: "Bench", Version: "1",
@@ -37,6 +40,14 @@ func Agent(tenant string) agent.Agent {
 			}},
 			{ID: "message", Anonymous: true, Answer: func(context.Context, *agent.Request) (*a2apb.Message, error) {
 				return agent.Message(agent.Text(Reply)), nil
+			}},
+			{ID: "burst", ReadOnly: true, Run: func(_ context.Context, run agent.Run) (agent.Outcome, error) {
+				for range Burst {
+					if err := run.Artifact(&a2apb.Artifact{Parts: []*a2apb.Part{agent.Text(Reply)}}); err != nil {
+						return agent.Outcome{}, err
+					}
+				}
+				return agent.Completed(), nil
 			}},
 			{ID: "step", ReadOnly: true, Run: func(_ context.Context, run agent.Run) (agent.Outcome, error) {
 				part, err := agent.Data(map[string]any{"n": 1})
@@ -88,8 +99,10 @@ func Ours(ctx context.Context, dir, address, sync string, ready func()) error {
 	if !strings.HasPrefix(sync, "postgres://") {
 		database = "sqlite:" + filepath.Join(dir, "bench.db") + "?sync=" + sync
 	}
-	r, err := service.Start(ctx, Definition("bench", service.Config{GRPC: address, Database: database}, ns), service.Env{
-		Clock: clock.System{}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), NATS: nc, Key: key, Keys: keys, Network: service.TCP{}, Exclusive: true,
+	r, err := service.Start(ctx, Definition("bench", service.Config{
+		GRPC: address, Database: database, Push: service.Push{Allow: []string{"127.0.0.0/8"}},
+	}, ns), service.Env{
+		Clock: clock.System{}, Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), NATS: nc, Key: key, Keys: keys, Network: service.TCP{}, Exclusive: true,
 	})
 	if err != nil {
 		return err

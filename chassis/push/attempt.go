@@ -97,7 +97,7 @@ func (d *Deliverer) attempt(ctx context.Context, j job) result {
 	if err != nil {
 		r.took = time.Since(began)
 		r.outcome, r.reason = explain(err)
-		d.Log.Info("push failed", "task_id", j.key.TaskID, "config", j.key.ID, "error", withoutURL(err))
+		d.Log.Debug("push failed", "task_id", j.key.TaskID, "config", j.key.ID, "error", withoutURL(err))
 		return r
 	}
 	_, _ = io.CopyN(io.Discard, resp.Body, maxAnswer)
