@@ -205,7 +205,7 @@ func (r *rig) startPersona(t testing.TB, name string) {
 	env := r.env
 	env.Key = r.keys[name]
 	s, err := service.Start(t.Context(), service.Definition{
-		Name: name, Config: service.Config{Database: "sqlite:" + filepath.Join(t.TempDir(), name+".db")},
+		Name: name, Config: service.Config{Database: "sqlite:" + filepath.Join(t.TempDir(), name+".db"), Push: service.Push{Allow: []string{"127.0.0.0/8"}}},
 		Build: func(context.Context, *service.Base) (*service.Persona, error) {
 			return &service.Persona{Agent: r.persona.agent(name), Unscreened: true}, nil
 		},
