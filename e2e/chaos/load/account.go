@@ -122,7 +122,7 @@ const clockForm = "15:04:05.000000"
 
 // Good tells whether everything that was promised was kept.
 func (a *Account) Good() bool {
-	return a.Accepted == a.Plans && a.Terminal == a.Accepted && a.Gaps == 0 && a.Repeats == 0 &&
+	return a.Accepted == a.Plans && a.Terminal == a.Accepted && a.Gaps+a.Repeats+a.Internal == 0 &&
 		len(a.Repeated)+len(a.Silent)+len(a.Wrong)+len(a.Unexpected) == 0 && a.Webhooks.Missing == 0
 }
 

@@ -69,6 +69,10 @@ func TestTheAccountFindsWhatMustNotBe(t *testing.T) {
 			last: "accepted 1, terminal 1, lost 0, steps repeated 0, gaps 1, webhooks missing 0",
 		},
 		{
+			name: "an internal error", entries: once, change: func(p *Plan) { p.Internal = 1 },
+			last: "accepted 1, terminal 1, lost 0, steps repeated 0, gaps 0, webhooks missing 0", said: "1 internal errors answered",
+		},
+		{
 			name: "never accepted", change: func(p *Plan) { p.Accepted = time.Time{} },
 			last: "accepted 0, terminal 0, lost 0, steps repeated 0, gaps 0, webhooks missing 0", said: "1 sent, 0 accepted",
 		},
