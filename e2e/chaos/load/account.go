@@ -36,10 +36,11 @@ type Account struct {
 	outcomes, late map[string]int
 }
 
-// Webhooks counts deliveries, and plans whose final event never came.
+// Webhooks counts deliveries, those that came after a newer one, and plans whose
+// final event never came.
 type Webhooks struct {
-	Deliveries, Missing int
-	Wrong               []string
+	Deliveries, Late, Missing int
+	Wrong                     []string
 }
 
 // NewAccount reckons plans up against the entries of the ledger and what came to
@@ -149,7 +150,7 @@ func (a *Account) Print(w io.Writer) {
 			line("%s: %s", title, s)
 		}
 	}
-	line("Webhooks   %d deliveries", a.Webhooks.Deliveries)
+	line("Webhooks   %d deliveries, %d of them after a newer one", a.Webhooks.Deliveries, a.Webhooks.Late)
 	line("accepted %d, terminal %d, lost %d, steps repeated %d, gaps %d, webhooks missing %d",
 		a.Accepted, a.Terminal, a.Accepted-a.Terminal, len(a.Repeated), a.Gaps, a.Webhooks.Missing)
 }
