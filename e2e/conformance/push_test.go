@@ -114,7 +114,7 @@ func (s *system) receiver(t *testing.T) *receiver {
 
 func (r *receiver) verify(t testing.TB, compact string) push.Claims {
 	var claims push.Claims
-	jws, err := jose.ParseSigned(compact, []jose.SignatureAlgorithm{jose.EdDSA})
+	jws, err := jose.ParseSignedCompact(compact, []jose.SignatureAlgorithm{jose.EdDSA})
 	if err != nil {
 		t.Errorf("signature %q: %v", compact, err)
 		return claims

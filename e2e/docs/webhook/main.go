@@ -57,7 +57,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 }
 
 func (r *Receiver) accept(signature string, body []byte) error {
-	jws, err := jose.ParseSigned(signature, []jose.SignatureAlgorithm{jose.EdDSA})
+	jws, err := jose.ParseSignedCompact(signature, []jose.SignatureAlgorithm{jose.EdDSA})
 	if err != nil {
 		return err
 	}
