@@ -15,11 +15,13 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"google.golang.org/grpc/status"
 
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/eventlog"
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/trace"
 	busv1 "sabha.dev/gen/sabha/bus/v1"
 )
 
@@ -52,6 +54,8 @@ type Config struct {
 	Verifier *identity.Verifier
 	Clock    clock.Clock
 	Log      *slog.Logger
+	// Tracer makes the spans of frames; nil makes none.
+	Tracer *trace.Tracer
 }
 
 // Agent is what the bus needs of an A2A server.
@@ -138,7 +142,12 @@ func (b *Bus) take(msg jetstream.Msg) {
 	}
 	call.Edge = true
 	s := &subtask{bus: b, frame: f, contentType: contentType, call: call, msg: msg}
-	err = s.run(b.base)
+	ctx, span := s.span(b.base)
+	err = s.run(ctx)
+	if err != nil {
+		span.Fail(status.Code(err).String())
+	}
+	span.End()
 	switch {
 	case b.base.Err() != nil:
 		_ = msg.Nak()
@@ -189,7 +198,7 @@ func (b *Bus) refuse(msg jetstream.Msg, f *busv1.Frame, contentType string, err 
 		b.Log.Error("a frame could not be worked on", "subtask_id", f.GetPayload().GetSubtaskId(), "error", err)
 	}
 	if parent := name(f.GetParentAgent()); parent != "" {
-		b.reply(f, contentType, Failure, &busv1.Payload{SubtaskId: f.GetPayload().GetSubtaskId(), Error: e})
+		b.reply(b.base, f, contentType, Failure, &busv1.Payload{SubtaskId: f.GetPayload().GetSubtaskId(), Error: e})
 	}
 	dead := &nats.Msg{Subject: deadSubject + b.Persona, Data: msg.Data(), Header: nats.Header{
 		"Content-Type": {contentType}, "Sabha-Reason": {e.Reason}, "Sabha-Message": {strconv.QuoteToASCII(e.Message)},
@@ -205,7 +214,7 @@ func (b *Bus) refuse(msg jetstream.Msg, f *busv1.Frame, contentType string, err 
 }
 
 // reply sends a frame to the parent of another.
-func (b *Bus) reply(to *busv1.Frame, contentType, kind string, payload *busv1.Payload) {
+func (b *Bus) reply(ctx context.Context, to *busv1.Frame, contentType, kind string, payload *busv1.Payload) {
 	raw, err := encode(contentType, &busv1.Frame{
 		TraceId: to.GetTraceId(), ParentAgent: to.GetParentAgent(), TargetAgent: to.GetTargetAgent(), MessageType: kind, Payload: payload,
 		TimestampUtc: b.Clock.Now().UTC().Format(time.RFC3339),
@@ -217,6 +226,9 @@ func (b *Bus) reply(to *busv1.Frame, contentType, kind string, payload *busv1.Pa
 	header := nats.Header{"Content-Type": {JSON}}
 	if contentType == Protobuf {
 		header.Set("Content-Type", Protobuf)
+	}
+	if c := trace.Of(ctx); trace.Known(ctx) {
+		header[trace.Header] = []string{c.String()}
 	}
 	if err := b.NATS.PublishMsg(&nats.Msg{Subject: replySubject + name(to.GetParentAgent()), Header: header, Data: raw}); err != nil {
 		b.Log.Warn("a reply was not sent", "error", err)

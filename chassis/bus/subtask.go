@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"github.com/nats-io/nats.go/jetstream"
+	"go.opentelemetry.io/otel/attribute"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -33,10 +35,29 @@ type subtask struct {
 // checkEvery is how often a running subtask is looked at, and its frame kept.
 const checkEvery = 200 * time.Millisecond
 
+// span begins the span of the frame, below that of its sender if the header
+// traceparent names one. The trace is that of the frame's trace_id if that is an id
+// of W3C, else that of the header, else one that the trace_id is mapped to.
+func (s *subtask) span(ctx context.Context) (context.Context, *trace.Span) {
+	mapped := traceID(s.frame.GetTraceId())
+	place, sent := trace.FromHeaders(s.msg.Headers().Values)
+	if !sent || place.TraceID != mapped && mapped == strings.ToLower(s.frame.GetTraceId()) {
+		place = trace.Context{TraceID: mapped}
+	}
+	ctx, span := trace.Start(s.bus.Tracer.At(ctx, place), trace.Consumer, "process "+s.msg.Subject())
+	if span != nil {
+		span.Set(
+			attribute.String("messaging.system", "nats"), attribute.String("messaging.destination.name", s.msg.Subject()),
+			attribute.String("messaging.operation.type", "process"), attribute.String("messaging.operation.name", "process"),
+			attribute.String("messaging.message.id", s.frame.GetPayload().GetSubtaskId()), attribute.String("sabha.caller", s.call.Actor),
+		)
+	}
+	return ctx, span
+}
+
 // run sends the delegation to the agent and reports until the task is settled.
 func (s *subtask) run(ctx context.Context) error {
 	ctx = identity.WithCall(ctx, s.call)
-	ctx = trace.With(ctx, trace.Context{TraceID: traceID(s.frame.GetTraceId()), SpanID: trace.New().SpanID, Sampled: true})
 	md := metadata.Pairs(ext.MetadataVersion, engine.Protocol)
 	if ms := s.frame.GetPayload().GetTimeoutMs(); ms > 0 {
 		s.deadline = s.sent().Add(time.Duration(ms) * time.Millisecond)
@@ -50,7 +71,7 @@ func (s *subtask) run(ctx context.Context) error {
 		return err
 	}
 	if m := res.GetMessage(); m != nil {
-		s.reply(Result, &busv1.Payload{State: a2apb.TaskState_TASK_STATE_COMPLETED.String(), Result: result(m.GetParts())})
+		s.reply(ctx, Result, &busv1.Payload{State: a2apb.TaskState_TASK_STATE_COMPLETED.String(), Result: result(m.GetParts())})
 		return nil
 	}
 	return s.follow(ctx, res.GetTask())
@@ -94,12 +115,12 @@ func (s *subtask) follow(ctx context.Context, t *a2apb.Task) error {
 	for {
 		st := t.GetStatus()
 		if taskstore.Terminal(st.GetState()) {
-			s.end(t)
+			s.end(ctx, t)
 			return nil
 		}
 		if st.GetState() != told {
 			told = st.GetState()
-			s.reply(Status, &busv1.Payload{
+			s.reply(ctx, Status, &busv1.Payload{
 				TaskId: t.GetId(), State: told.String(), Instruction: agent.TextOf(st.GetMessage().GetParts()),
 			})
 		}
@@ -120,7 +141,7 @@ func (s *subtask) follow(ctx context.Context, t *a2apb.Task) error {
 // errFollow marks trouble in reading a task; the frame is delivered again.
 var errFollow = errors.New("the subtask cannot be followed")
 
-func (s *subtask) end(t *a2apb.Task) {
+func (s *subtask) end(ctx context.Context, t *a2apb.Task) {
 	state := t.GetStatus().GetState()
 	if state == a2apb.TaskState_TASK_STATE_COMPLETED {
 		var parts []*a2apb.Part
@@ -128,17 +149,17 @@ func (s *subtask) end(t *a2apb.Task) {
 			parts = append(parts, a.GetParts()...)
 		}
 		parts = append(parts, t.GetStatus().GetMessage().GetParts()...)
-		s.reply(Result, &busv1.Payload{TaskId: t.GetId(), State: state.String(), Result: result(parts)})
+		s.reply(ctx, Result, &busv1.Payload{TaskId: t.GetId(), State: state.String(), Result: result(parts)})
 		return
 	}
-	s.reply(Failure, &busv1.Payload{TaskId: t.GetId(), State: state.String(), Error: &busv1.Error{
+	s.reply(ctx, Failure, &busv1.Payload{TaskId: t.GetId(), State: state.String(), Error: &busv1.Error{
 		Reason: state.String(), Message: agent.TextOf(t.GetStatus().GetMessage().GetParts()),
 	}})
 }
 
-func (s *subtask) reply(kind string, p *busv1.Payload) {
+func (s *subtask) reply(ctx context.Context, kind string, p *busv1.Payload) {
 	p.SubtaskId = s.frame.GetPayload().GetSubtaskId()
-	s.bus.reply(s.frame, s.contentType, kind, p)
+	s.bus.reply(ctx, s.frame, s.contentType, kind, p)
 }
 
 // result gathers parts as {text, data}: texts joined, data in order.

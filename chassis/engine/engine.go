@@ -19,6 +19,7 @@ import (
 	"sabha.dev/chassis/metrics"
 	"sabha.dev/chassis/push"
 	"sabha.dev/chassis/taskstore"
+	"sabha.dev/chassis/trace"
 )
 
 // Screener decides whether a message that crosses a trust boundary may be worked on.
@@ -62,6 +63,8 @@ type Config struct {
 	// Push says how events are sent to webhooks: who signs, what may be called. What
 	// the engine has itself is filled in. nil: the agent sends none, and its card says so.
 	Push *push.Config
+	// Tracer makes the spans of runs; nil makes none.
+	Tracer *trace.Tracer
 	// Card is the agent's card with its reachable interfaces.
 	Card *a2apb.AgentCard
 }
@@ -103,7 +106,7 @@ func New(c Config) (*Engine, error) {
 	}
 	if c.Metrics == nil {
 		var err error
-		if c.Metrics, err = metrics.New(nil, "", ""); err != nil {
+		if c.Metrics, err = metrics.New(nil); err != nil {
 			return nil, err
 		}
 	}
@@ -142,7 +145,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		return err
 	}
 	e.watches = sub
-	relay := &eventlog.Relay{Log: e.Log, Outbox: e.Store, Clock: e.Clock, Logger: e.Logger}
+	relay := &eventlog.Relay{Tracer: e.Tracer, Log: e.Log, Outbox: e.Store, Clock: e.Clock, Logger: e.Logger}
 	loops := []func(context.Context){relay.Run, e.renew, e.sweep, e.compare}
 	if e.push != nil {
 		loops = append(loops, e.push.Run)

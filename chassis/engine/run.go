@@ -126,7 +126,8 @@ func newestMessage(t *a2apb.Task) *a2apb.Message {
 
 // execute takes the task from where it is stored to its next outcome.
 func (r *run) execute(ctx context.Context) {
-	ctx = trace.With(ctx, trace.Context{TraceID: r.info.TraceID, SpanID: r.info.SpanID, Sampled: true})
+	ctx, span := r.span(ctx)
+	defer span.End()
 	log := r.e.Logger.With("task_id", r.id, "trace_id", r.info.TraceID)
 	outcome, err := r.step(ctx)
 	switch {
@@ -147,6 +148,7 @@ func (r *run) execute(ctx context.Context) {
 	if errors.Is(err, taskstore.ErrCanceling) {
 		err = r.settleCancel(ctx)
 	}
+	r.report(span)
 	if err != nil && !lost(err) && r.e.base.Err() == nil {
 		log.Error("outcome not stored; the task is taken up again", "error", err)
 	}
@@ -395,6 +397,8 @@ func (r *run) Outgoing(ctx context.Context) context.Context {
 	ctx = identity.WithOutgoing(ctx, identity.Call{
 		Principal: r.info.Principal, Grant: r.info.Grant, TaskID: r.id, RootTaskID: r.root,
 	})
-	ctx = trace.With(ctx, trace.Context{TraceID: r.info.TraceID, SpanID: r.info.SpanID, Sampled: true})
+	if !trace.Known(ctx) {
+		ctx = trace.With(ctx, r.info.Place())
+	}
 	return metadata.AppendToOutgoingContext(ctx, ext.MetadataVersion, Protocol, DeadlineHeader, formatDeadline(r.deadline))
 }

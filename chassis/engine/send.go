@@ -134,7 +134,7 @@ func (e *Engine) accept(ctx context.Context, req *a2apb.SendMessageRequest, watc
 func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Skill, req *a2apb.SendMessageRequest, push *a2apb.TaskPushNotificationConfig, watch func(string) error) (accepted, error) {
 	m := req.GetMessage()
 	now := e.Clock.Now()
-	place := trace.Of(ctx)
+	place := trace.CallerOf(ctx)
 	id := newID()
 	digest := taskstore.Digest(m)
 	m.TaskId = id
@@ -156,7 +156,7 @@ func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Sk
 		},
 		Info: taskstore.Info{
 			Principal: call.Principal, Grant: call.Grant, Caller: call.Actor, ParentTask: call.TaskID,
-			TraceID: place.TraceID, SpanID: place.SpanID, Protocol: protocolOf(ctx), Digest: digest, Budget: budget,
+			TraceID: place.TraceID, SpanID: place.SpanID, TraceState: place.State, Unrecorded: !place.Sampled, Protocol: protocolOf(ctx), Digest: digest, Budget: budget,
 		},
 		Owner: taskstore.Key(call), Agent: e.Agent.Tenant, Skill: skill.ID, RootTask: call.RootTaskID, Deadline: deadline,
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"go.opentelemetry.io/otel/attribute"
 	"google.golang.org/protobuf/proto"
 
 	"sabha.dev/chassis/trace"
@@ -97,22 +98,52 @@ func subject(service, taskID string) string { return "sabha.events." + service +
 // ErrAway is the error of a log that is not connected.
 var ErrAway = errors.New("event log: NATS is not connected")
 
-// publish sends a bundle and returns the future of its acknowledgement. While NATS
-// is away it gives an error at once: what the connection would buffer would be
-// published again from the outbox.
-func (l *Log) publish(b *eventv1.Bundle) (jetstream.PubAckFuture, error) {
+// publication is a bundle on its way to the log.
+type publication struct {
+	jetstream.PubAckFuture
+	span *trace.Span
+}
+
+// publish sends a bundle. While NATS is away it gives an error at once: what the
+// connection would buffer would be published again from the outbox.
+func (l *Log) publish(t *trace.Tracer, b *eventv1.Bundle) (publication, error) {
 	if !l.nc.IsConnected() {
-		return nil, ErrAway
+		return publication{}, ErrAway
 	}
 	raw, err := proto.Marshal(b)
 	if err != nil {
-		return nil, err
+		return publication{}, err
 	}
+	parent, span := spanOf(t, b)
 	msg := &nats.Msg{Subject: subject(b.GetService(), b.GetTaskId()), Data: raw}
-	if b.GetTraceparent() != "" {
-		msg.Header = nats.Header{trace.Header: {b.GetTraceparent()}}
+	if parent != "" {
+		msg.Header = nats.Header{trace.Header: {parent}}
 	}
-	return l.js.PublishMsgAsync(msg)
+	ack, err := l.js.PublishMsgAsync(msg)
+	if err != nil {
+		span.Fail("publish")
+		span.End()
+	}
+	return publication{ack, span}, err
+}
+
+// spanOf begins the span of a publication in the trace of its task, and gives the
+// traceparent for its readers.
+func spanOf(t *trace.Tracer, b *eventv1.Bundle) (string, *trace.Span) {
+	if t == nil || b.GetTraceparent() == "" {
+		return b.GetTraceparent(), nil
+	}
+	c, ok := trace.Parse(b.GetTraceparent())
+	if !ok {
+		return "", nil
+	}
+	ctx, span := trace.Start(t.At(context.Background(), c), trace.Producer, "publish "+subject(b.GetService(), "*"))
+	span.Set(
+		attribute.String("messaging.system", "nats"), attribute.String("messaging.operation.type", "send"),
+		attribute.String("messaging.operation.name", "publish"), attribute.String("messaging.destination.template", subject(b.GetService(), "*")),
+		attribute.String("sabha.task.id", b.GetTaskId()), attribute.Int("messaging.batch.message_count", len(b.GetEvents())),
+	)
+	return trace.Of(ctx).String(), span
 }
 
 // Replay reads the events of a task after a version, as far as the log holds

@@ -6,9 +6,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"sabha.dev/chassis/clock"
+	"sabha.dev/chassis/trace"
 	eventv1 "sabha.dev/gen/sabha/event/v1"
 )
 
@@ -42,6 +41,8 @@ type Relay struct {
 	Outbox Outbox
 	Clock  clock.Clock
 	Logger *slog.Logger
+	// Tracer makes the spans of publications; nil makes none.
+	Tracer *trace.Tracer
 }
 
 // batch of the outbox that is published before its confirmations are awaited.
@@ -84,12 +85,20 @@ func (r *Relay) once(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	var done []Position
-	var futures [][]jetstream.PubAckFuture
+	var futures [][]publication
+	defer func() { // what is not confirmed goes out again, in a span of its own
+		for _, acks := range futures {
+			for _, p := range acks {
+				p.span.End()
+			}
+		}
+	}()
 	for _, e := range entries {
-		var acks []jetstream.PubAckFuture
+		var acks []publication
 		for _, b := range e.Commit.GetBundles() {
-			f, err := r.Log.publish(b)
+			f, err := r.Log.publish(r.Tracer, b)
 			if err != nil {
+				futures = append(futures, acks)
 				return 0, errors.Join(err, r.Outbox.Relayed(ctx, done))
 			}
 			acks = append(acks, f)
@@ -100,6 +109,7 @@ func (r *Relay) once(ctx context.Context) (int, error) {
 		for _, f := range acks {
 			select {
 			case <-f.Ok():
+				f.span.End()
 			case err := <-f.Err():
 				return 0, errors.Join(err, r.Outbox.Relayed(ctx, done))
 			case <-r.Clock.After(10 * time.Second):

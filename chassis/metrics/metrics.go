@@ -37,9 +37,9 @@ type Metrics struct {
 	PushDead prometheus.Gauge
 }
 
-// New makes the metrics of a replica and registers them with its service and
-// replica as labels. Without a registry they count for nobody.
-func New(r prometheus.Registerer, service, replica string) (*Metrics, error) {
+// New makes the metrics of a replica and registers them. Without a registry they
+// count for nobody.
+func New(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		TasksEnded:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sabha_tasks_ended_total", Help: "Ended tasks by skill and state."}, []string{"skill", "state"}),
 		TaskSeconds:   prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "sabha_task_seconds", Help: "Time from acceptance to the end of a task.", Buckets: seconds}, []string{"skill"}),
@@ -60,13 +60,12 @@ func New(r prometheus.Registerer, service, replica string) (*Metrics, error) {
 	if r == nil {
 		return m, nil
 	}
-	wrapped := prometheus.WrapRegistererWith(prometheus.Labels{"service": service, "replica": replica}, r)
 	var errs []error
 	for _, c := range []prometheus.Collector{
 		m.TasksEnded, m.TaskSeconds, m.Answers, m.AnswerSeconds, m.Running, m.Admissions, m.Takeovers, m.LeasesLost,
 		m.CommitSeconds, m.CommitWrites, m.OutboxWaiting, m.PushDeliveries, m.PushLag, m.PushDead,
 	} {
-		errs = append(errs, wrapped.Register(c))
+		errs = append(errs, r.Register(c))
 	}
 	return m, errors.Join(errs...)
 }

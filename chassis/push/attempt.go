@@ -132,7 +132,7 @@ func (d *Deliverer) request(ctx context.Context, j job, epoch, version int64, bo
 		h["Authorization"] = []string{value}
 	}
 	if place, ok := trace.Parse(j.traceparent); ok {
-		h["Traceparent"] = []string{place.Child().String()}
+		h["Traceparent"] = []string{place.String()}
 	}
 	return req, nil
 }

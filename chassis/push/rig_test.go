@@ -83,7 +83,7 @@ type replica struct {
 func (r *rig) start(name string, change ...func(*push.Config)) *replica {
 	r.Helper()
 	p := &replica{rig: r, registry: prometheus.NewRegistry()}
-	counts, err := metrics.New(p.registry, "test", name)
+	counts, err := metrics.New(p.registry)
 	r.must(err)
 	log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	p.store, err = taskstore.Open(r.Context(), r.db(), taskstore.Options{Replica: name, AgentVersion: "1", Clock: r.clock, Log: log, Lease: lease, Metrics: counts})

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/keepalive"
@@ -21,7 +23,11 @@ type Base struct {
 	Name   string
 	Config Config
 	// DB is the service's database, up to date. nil when it has none.
-	DB       *sqldb.DB
+	DB *sqldb.DB
+	// Tracer makes the spans of the service; nil makes none.
+	Tracer *trace.Tracer
+	// Replica names this process among those of the service.
+	Replica  string
 	Signer   *identity.Signer
 	Verifier *identity.Verifier
 
@@ -70,7 +76,7 @@ func newBase(name string, c Config, e Env) (*Base, error) {
 		return nil, err
 	}
 	return &Base{
-		Env: e, Name: name, Config: c, Signer: signer, Verifier: identity.NewVerifier(name, e.Keys, e.Clock),
+		Env: e, Name: name, Config: c, Replica: name + "-" + uuid.NewString(), Signer: signer, Verifier: identity.NewVerifier(name, e.Keys, e.Clock),
 		conns: map[string]*grpc.ClientConn{},
 	}, nil
 }
@@ -85,17 +91,42 @@ func OpenBase(ctx context.Context, d Definition, env Env) (*Base, func(), error)
 		return nil, nil, err
 	}
 	b, err := newBase(d.Name, d.Config, env)
-	if err == nil && d.Config.Database != "" {
-		b.DB, err = OpenDatabase(ctx, d.Config.Database, d.schema(), env.CheckSchema)
-	}
 	if err != nil {
 		disconnect()
 		return nil, nil, err
 	}
-	return b, func() { b.close(); disconnect() }, nil
+	release := func() { b.close(); disconnect() }
+	if b.Tracer, err = trace.Open(ctx, trace.Export{
+		Endpoint: d.Config.OTLP, Ratio: d.Config.TraceRatio, Service: b.Name, Replica: b.Replica, Version: env.Release, Metrics: b.Metrics(),
+	}); err == nil && d.Config.Database != "" {
+		b.DB, err = OpenDatabase(ctx, d.Config.Database, d.schema(), env.CheckSchema)
+	}
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return b, release, nil
 }
 
+// Metrics is where the service registers what it counts, with its name and its
+// replica as labels. Without a registry in the environment they count for nobody.
+func (b *Base) Metrics() prometheus.Registerer {
+	r := b.Registry
+	if r == nil {
+		r = prometheus.NewRegistry()
+	}
+	return prometheus.WrapRegistererWith(prometheus.Labels{"service": b.Name, "replica": b.Replica}, r)
+}
+
+// flushWithin bounds how long a stop waits for the collector of spans.
+const flushWithin = 3 * time.Second
+
 func (b *Base) close() {
+	flush, cancel := context.WithTimeout(context.Background(), flushWithin)
+	defer cancel()
+	if err := b.Tracer.Close(flush); err != nil {
+		b.Log.Warn("the last spans were not sent", "error", err)
+	}
 	for _, c := range b.conns {
 		_ = c.Close()
 	}

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"sabha.dev/chassis/egress"
+	"sabha.dev/chassis/trace"
 )
 
 // Config is what every service is told.
@@ -30,6 +31,11 @@ type Config struct {
 	// Peers are the gRPC addresses of other services by name: one for each service,
 	// or those of its replicas separated by commas.
 	Peers map[string]string `yaml:"peers"`
+	// OTLP is the URL of a collector that takes spans over gRPC, for example
+	// http://localhost:4317; empty for none.
+	OTLP string `yaml:"otlp"`
+	// TraceRatio of the traces that begin here are recorded, from 0 to 1; absent means all.
+	TraceRatio *float64 `yaml:"trace_ratio"`
 	// Push says how events are sent to the webhooks of clients. The gateway and the
 	// console, which have no tasks, do not use it.
 	Push Push `yaml:"push"`
@@ -72,7 +78,7 @@ func (c Config) Check() error {
 			errs = append(errs, fmt.Errorf("%s is missing: %s", f.name, f.help))
 		}
 	}
-	errs = append(errs, c.Push.check())
+	errs = append(errs, c.Push.check(), trace.Export{Endpoint: c.OTLP, Ratio: c.TraceRatio}.Check())
 	return errors.Join(errs...)
 }
 

@@ -140,14 +140,6 @@ func (m *Memory) Dial(service, _ string) (string, []grpc.DialOption, error) {
 	}, nil
 }
 
-// registerer is the registry for metrics, or nil.
-func (e *Env) registerer() prometheus.Registerer {
-	if e.Registry == nil {
-		return nil
-	}
-	return e.Registry
-}
-
 // connect fills in what a process of its own reads from its configuration.
 func (e *Env) connect(name string, c Config) (func(), error) {
 	closers := func() {}

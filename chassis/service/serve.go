@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
-	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -28,7 +27,6 @@ import (
 	"sabha.dev/chassis/metrics"
 	"sabha.dev/chassis/push"
 	"sabha.dev/chassis/taskstore"
-	"sabha.dev/chassis/trace"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
 )
 
@@ -95,13 +93,12 @@ func Start(ctx context.Context, d Definition, env Env) (_ *Running, err error) {
 	if err != nil {
 		return nil, err
 	}
-	replica := d.Name + "-" + uuid.NewString()
-	counts, err := metrics.New(env.registerer(), d.Name, replica)
+	counts, err := metrics.New(r.base.Metrics())
 	if err != nil {
 		return nil, err
 	}
 	r.store, err = taskstore.Open(ctx, r.base.DB, taskstore.Options{
-		Replica: replica, Metrics: counts, AgentVersion: r.persona.Agent.Version, Clock: env.Clock, Log: env.Log, Exclusive: env.Exclusive,
+		Replica: r.base.Replica, Metrics: counts, AgentVersion: r.persona.Agent.Version, Clock: env.Clock, Log: env.Log, Exclusive: env.Exclusive,
 	})
 	if err != nil {
 		return nil, err
@@ -123,7 +120,7 @@ func Start(ctx context.Context, d Definition, env Env) (_ *Running, err error) {
 	}
 	r.engine, err = engine.New(engine.Config{
 		Agent: r.persona.Agent, Store: r.store, Log: log, NATS: env.NATS, Clock: env.Clock, Logger: env.Log,
-		Screener: screener, Card: card, Metrics: counts, Push: webhooks,
+		Screener: screener, Card: card, Metrics: counts, Push: webhooks, Tracer: r.base.Tracer,
 		AllowRepeatedMessageIDs: r.persona.AllowRepeatedMessageIDs,
 	})
 	if err != nil {
@@ -136,7 +133,7 @@ func Start(ctx context.Context, d Definition, env Env) (_ *Running, err error) {
 		return nil, err
 	}
 	r.bus, err = bus.Start(ctx, bus.Config{
-		Persona: r.persona.Agent.Tenant, Agent: r.engine, NATS: env.NATS, Verifier: r.base.Verifier, Clock: env.Clock, Log: env.Log,
+		Persona: r.persona.Agent.Tenant, Agent: r.engine, NATS: env.NATS, Verifier: r.base.Verifier, Clock: env.Clock, Log: env.Log, Tracer: r.base.Tracer,
 	})
 	if err != nil {
 		return nil, err
@@ -185,6 +182,7 @@ func NewGRPC(b *Base, policy identity.Policy) *grpc.Server {
 	if b.TLS != nil {
 		transport = b.TLS.Transport("")
 	}
+	unary, stream := b.Tracer.Server(false)
 	return grpc.NewServer(
 		grpc.Creds(transport),
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
@@ -192,8 +190,8 @@ func NewGRPC(b *Base, policy identity.Policy) *grpc.Server {
 		grpc.NumStreamWorkers(streamWorkers),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: 30 * time.Minute, MaxConnectionAgeGrace: time.Minute, Time: time.Minute}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
-		grpc.ChainUnaryInterceptor(trace.Unary, fault.Unary(b.Log), guard.Unary),
-		grpc.ChainStreamInterceptor(trace.Stream, fault.Stream(b.Log), guard.Stream),
+		grpc.ChainUnaryInterceptor(unary, fault.Unary(b.Log), guard.Unary),
+		grpc.ChainStreamInterceptor(stream, fault.Stream(b.Log), guard.Stream),
 	)
 }
 

@@ -35,7 +35,10 @@ type Info struct {
 	ParentTask string             `json:"parent,omitempty"`
 	TraceID    string             `json:"trace,omitempty"`
 	SpanID     string             `json:"span,omitempty"`
-	Protocol   string             `json:"protocol"`
+	// TraceState came with the trace. Unrecorded says that the trace is not recorded.
+	TraceState string `json:"tracestate,omitempty"`
+	Unrecorded bool   `json:"unrecorded,omitempty"`
+	Protocol   string `json:"protocol"`
 	// Digest is the SHA-256 of the first message's content.
 	Digest string `json:"digest"`
 	// Admission is the verdict of screening with its policy version. Empty: not asked
@@ -49,11 +52,16 @@ type Info struct {
 // Traceparent is the W3C trace context of the call that made the task; empty without one.
 func (r *Record) Traceparent() string { return r.Info.traceparent() }
 
+// Place is the span that the task was asked for by. Its runs are the spans below.
+func (i Info) Place() trace.Context {
+	return trace.Context{TraceID: i.TraceID, SpanID: i.SpanID, State: i.TraceState, Sampled: !i.Unrecorded}
+}
+
 func (i Info) traceparent() string {
 	if i.TraceID == "" {
 		return ""
 	}
-	return trace.Context{TraceID: i.TraceID, SpanID: i.SpanID, Sampled: true}.String()
+	return i.Place().String()
 }
 
 // Pending is the admission of a task that still has to be screened.

@@ -112,7 +112,7 @@ func Open(ctx context.Context, db *sqldb.DB, o Options) (*Store, error) {
 	}
 	if s.metrics = o.Metrics; s.metrics == nil {
 		var err error
-		if s.metrics, err = metrics.New(nil, "", ""); err != nil {
+		if s.metrics, err = metrics.New(nil); err != nil {
 			return nil, err
 		}
 	}

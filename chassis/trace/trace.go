@@ -1,5 +1,6 @@
-// Package trace carries the W3C trace context through gRPC and NATS. Every hop
-// has its own span id; the trace id stays that of the request.
+// Package trace carries the W3C trace context through gRPC, HTTP and NATS, and
+// makes the spans of a service. Without an exporter there are no spans: a service
+// then passes on the place that it was called from, and pays nothing more.
 package trace
 
 import (
@@ -9,18 +10,23 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
+	oteltrace "go.opentelemetry.io/otel/trace"
 )
 
-// Header is the key of gRPC metadata and of NATS and HTTP headers (W3C Trace Context).
-const Header = "traceparent"
+// Header and StateHeader are the keys of gRPC metadata and of NATS and HTTP headers
+// (W3C Trace Context).
+const (
+	Header      = "traceparent"
+	StateHeader = "tracestate"
+)
 
-// Context is the place of a call in its trace.
+// Context is a place in a trace: that of a span, or of a caller's.
 type Context struct {
 	// TraceID is 32 hex digits, SpanID 16.
 	TraceID, SpanID string
-	Sampled         bool
+	// State is the tracestate that came with the trace; it is passed on as it is.
+	State   string
+	Sampled bool
 }
 
 // Parse reads a traceparent (version 00). It reports false for anything else.
@@ -52,86 +58,85 @@ func (c Context) String() string {
 	return "00-" + c.TraceID + "-" + c.SpanID + "-" + flags
 }
 
-// New starts a trace. Its id begins with the time and ends with ten random bytes:
-// rows of audit that are written together then stand together in their index.
+// New starts a trace. Who exports nothing leaves it to others whether to record it.
 func New() Context {
-	var b [16]byte
-	_, _ = rand.Read(b[6:]) // never fails (crypto/rand since Go 1.24)
+	t := newTraceID()
+	return Context{TraceID: t.String(), SpanID: newSpanID().String(), Sampled: true}
+}
+
+// newTraceID begins with the time and ends with ten random bytes: rows of audit
+// that are written together then stand together in their index.
+func newTraceID() (t oteltrace.TraceID) {
+	_, _ = rand.Read(t[6:]) // never fails (crypto/rand since Go 1.24)
 	ms := time.Now().UnixMilli()
 	for i := range 6 {
-		b[i] = byte(ms >> (8 * (5 - i)))
+		t[i] = byte(ms >> (8 * (5 - i)))
 	}
-	return Context{TraceID: hex.EncodeToString(b[:]), SpanID: id(8), Sampled: true}
+	return t
 }
 
-// Child is a further span of the trace.
-func (c Context) Child() Context {
-	c.SpanID = id(8)
-	return c
-}
-
-func id(n int) string {
-	b := make([]byte, n)
-	_, _ = rand.Read(b) // never fails (crypto/rand since Go 1.24)
-	return hex.EncodeToString(b)
+func newSpanID() (s oteltrace.SpanID) {
+	_, _ = rand.Read(s[:]) // never fails (crypto/rand since Go 1.24)
+	return s
 }
 
 type key struct{}
 
-// With puts a place into a context.
-func With(ctx context.Context, c Context) context.Context { return context.WithValue(ctx, key{}, c) }
+// place is what a context knows of its trace.
+type place struct {
+	Context
+	// from is the place that the present one was called from.
+	from Context
+	// tracer makes the spans below; nil makes none.
+	tracer *Tracer
+}
+
+func placeOf(ctx context.Context) *place {
+	p, _ := ctx.Value(key{}).(*place)
+	return p
+}
+
+// With puts a place into a context. Spans below it are made as before.
+func With(ctx context.Context, c Context) context.Context {
+	var t *Tracer
+	if p := placeOf(ctx); p != nil {
+		t = p.tracer
+	}
+	return t.At(ctx, c)
+}
 
 // Of gives the place of a context, a new trace when there is none.
 func Of(ctx context.Context) Context {
-	if c, ok := ctx.Value(key{}).(Context); ok {
-		return c
+	if p := placeOf(ctx); p != nil && p.SpanID != "" {
+		return p.Context
 	}
 	return New()
 }
 
-// incoming continues the caller's trace or starts one.
-func incoming(ctx context.Context) context.Context {
-	if md, ok := metadata.FromIncomingContext(ctx); ok {
-		if v := md.Get(Header); len(v) == 1 {
-			if c, ok := Parse(v[0]); ok {
-				return With(ctx, c.Child())
-			}
-		}
+// Known tells whether a context has a place in a trace.
+func Known(ctx context.Context) bool {
+	p := placeOf(ctx)
+	return p != nil && p.SpanID != ""
+}
+
+// CallerOf gives the place that a context was called from: what is stored of a task,
+// because that span is recorded even if this process is killed. Where the trace
+// begins here it is the place itself.
+func CallerOf(ctx context.Context) Context {
+	if p := placeOf(ctx); p != nil && p.from.SpanID != "" {
+		return p.from
 	}
-	return With(ctx, New())
+	return Of(ctx)
 }
 
-// Unary is the server's interceptor for unary calls.
-func Unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	return next(incoming(ctx), req)
-}
-
-// Stream is the server's interceptor for streams.
-func Stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-	return next(srv, &traced{ss, incoming(ss.Context())})
-}
-
-type traced struct {
-	grpc.ServerStream
-	ctx context.Context
-}
-
-// Context is the stream's context with its place in the trace.
-func (t *traced) Context() context.Context { return t.ctx }
-
-// Outgoing adds the place of a context to the metadata of a call.
-func Outgoing(ctx context.Context) context.Context {
-	return metadata.AppendToOutgoingContext(ctx, Header, Of(ctx).String())
-}
-
-// Dial gives the options of a connection that passes the trace on.
-func Dial() []grpc.DialOption {
-	return []grpc.DialOption{
-		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			return invoke(Outgoing(ctx), method, req, reply, cc, opts...)
-		}),
-		grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			return stream(Outgoing(ctx), desc, cc, method, opts...)
-		}),
+// Copy gives a context the place of another.
+func Copy(ctx, from context.Context) context.Context {
+	p := placeOf(from)
+	if p == nil {
+		return ctx
 	}
+	if p.tracer != nil {
+		ctx = oteltrace.ContextWithSpan(ctx, oteltrace.SpanFromContext(from))
+	}
+	return context.WithValue(ctx, key{}, p)
 }

@@ -2,9 +2,11 @@ package trace_test
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
 	"sabha.dev/chassis/trace"
@@ -41,31 +43,46 @@ func TestParseTakesWhatTheStandardAllows(t *testing.T) {
 	}
 }
 
-func TestACallContinuesItsTraceWithASpanOfItsOwn(t *testing.T) {
-	place := trace.New()
+// Without an exporter a service is no part of a trace: it passes on where it was
+// called from.
+func TestACallGoesOnInTheTraceItCameWith(t *testing.T) {
+	var none *trace.Tracer
+	unary, _ := none.Server(true)
 	var inside trace.Context
 	handler := func(ctx context.Context, _ any) (any, error) {
 		inside = trace.Of(ctx)
 		return nil, nil
 	}
-	ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs(trace.Header, place.String()))
-	if _, err := trace.Unary(ctx, nil, nil, handler); err != nil {
+	info := &grpc.UnaryServerInfo{FullMethod: "/a.B/C"}
+	place := trace.New()
+	place.State = "vendor=1,other=2"
+	ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs(trace.Header, place.String(), trace.StateHeader, "vendor=1", trace.StateHeader, "other=2"))
+	if _, err := unary(ctx, nil, info, handler); err != nil {
 		t.Fatal(err)
 	}
-	if inside.TraceID != place.TraceID || inside.SpanID == place.SpanID || inside.Sampled != place.Sampled {
+	if inside != place {
 		t.Errorf("the call %+v continues as %+v", place, inside)
 	}
-	out, _ := metadata.FromOutgoingContext(trace.Outgoing(trace.With(t.Context(), inside)))
-	if got := out.Get(trace.Header); len(got) != 1 || got[0] != inside.String() {
-		t.Errorf("the next call carries %v, want %s", got, inside)
+	h := http.Header{}
+	trace.Inject(trace.With(t.Context(), inside), h)
+	if h.Get("traceparent") != place.String() || h.Get("tracestate") != place.State {
+		t.Errorf("the next call carries %v, want that of %+v", h, place)
 	}
 	for _, bad := range []metadata.MD{{}, metadata.Pairs(trace.Header, "nonsense"), metadata.Pairs(trace.Header, place.String(), trace.Header, place.String())} {
-		if _, err := trace.Unary(metadata.NewIncomingContext(t.Context(), bad), nil, nil, handler); err != nil {
+		if _, err := unary(metadata.NewIncomingContext(t.Context(), bad), nil, info, handler); err != nil {
 			t.Fatal(err)
 		}
 		if _, ok := trace.Parse(inside.String()); !ok || inside.TraceID == place.TraceID {
 			t.Errorf("%v begins the trace %+v", bad, inside)
 		}
+	}
+}
+
+func TestAContextOutsideOfTracesAddsNothing(t *testing.T) {
+	h := http.Header{}
+	trace.Inject(t.Context(), h)
+	if len(h) > 0 {
+		t.Errorf("headers %v", h)
 	}
 }
 

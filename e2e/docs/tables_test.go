@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -173,14 +174,35 @@ func TestEveryKeyOfEveryConfigurationIsDocumented(t *testing.T) {
 	}
 }
 
-func TestTheMetricsOfTheGuideAreThoseOfTheCode(t *testing.T) {
-	raw, err := os.ReadFile(root + "/chassis/metrics/metrics.go")
-	if err != nil {
-		t.Fatal(err)
+// metrics are the names that the code registers.
+func metrics(t *testing.T) []string {
+	t.Helper()
+	named := regexp.MustCompile(`"(sabha_[a-z_]+)"`)
+	var all []string
+	for _, dir := range []string{"/chassis", "/services", "/cmd"} {
+		err := filepath.WalkDir(root+dir, func(file string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+				return err
+			}
+			raw, err := os.ReadFile(file)
+			for _, m := range named.FindAllStringSubmatch(string(raw), -1) {
+				all = append(all, m[1])
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	metric := regexp.MustCompile(`sabha_[a-z_]+`)
-	code := metric.FindAllString(string(raw), -1)
-	guide := metric.FindAllString(read(t, "docs/operator-guide.md").text(), -1)
+	if len(all) < 10 {
+		t.Fatalf("only the metrics %v were found", all)
+	}
+	return all
+}
+
+func TestTheMetricsOfTheGuideAreThoseOfTheCode(t *testing.T) {
+	code := metrics(t)
+	guide := regexp.MustCompile(`sabha_[a-z_]+`).FindAllString(read(t, "docs/operator-guide.md").text(), -1)
 	for _, name := range code {
 		if !slices.Contains(guide, name) {
 			t.Errorf("the guide does not have %s", name)

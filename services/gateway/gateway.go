@@ -111,7 +111,7 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	}
 	limits := c.RateLimit.withDefaults()
 	guard := edge.NewGuard(edge.Config{
-		Keys: r.keys, Granter: base.Signer, Clock: base.Clock, Log: base.Log, Caller: limits.Caller, Anonymous: limits.Anonymous,
+		Keys: r.keys, Granter: base.Signer, Clock: base.Clock, Log: base.Log, Tracer: base.Tracer, Caller: limits.Caller, Anonymous: limits.Anonymous,
 	})
 	r.health = health.NewServer()
 	transport := insecure.NewCredentials()

@@ -60,7 +60,7 @@ func (r *Running) serveHTTP(c Config, guard *edge.Guard, source *cards.Source, p
 	if r.publicTLS != nil {
 		public = r.publicTLS.Web(public)
 	}
-	r.serveWeb(public, handler{paths: paths, a2a: a2a})
+	r.serveWeb(public, handler{paths: paths, a2a: a2a, guard: guard})
 	if c.HTTP == "" {
 		return nil
 	}
@@ -105,10 +105,14 @@ func publishedKeys(keys identity.Keyring) (http.Handler, error) {
 type handler struct {
 	paths map[string]http.Handler
 	a2a   http.Handler
+	guard *edge.Guard
 }
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r = edge.WithOrigin(r)
+	r, q := h.guard.Begin(r)
+	answer := &answer{ResponseWriter: w, status: http.StatusOK}
+	w = answer
+	defer func() { q.End(answer.status) }()
 	keepCredentials(r.Header)
 	if r.ContentLength != 0 {
 		// A body has its time; a stream of events that may follow has as much as it needs.
@@ -122,6 +126,26 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.a2a.ServeHTTP(w, r)
 }
+
+// answer remembers the status that a client was given.
+type answer struct {
+	http.ResponseWriter
+	status int
+	begun  bool
+}
+
+func (a *answer) WriteHeader(status int) {
+	if !a.begun {
+		a.status, a.begun = status, true
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets http.ResponseController reach the server's writer.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// Flush sends what was written.
+func (a *answer) Flush() { _ = http.NewResponseController(a.ResponseWriter).Flush() }
 
 // keepCredentials makes credentials that are given twice, or given and empty,
 // arrive as what they are: the bindings pass on the first that is not empty, and

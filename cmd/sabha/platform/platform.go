@@ -63,6 +63,9 @@ type Options struct {
 	Model planner.Model
 	// MCP is the server whose tools the executor calls; nil for none.
 	MCP *executor.MCP
+	// OTLP is the URL of a collector for spans; empty for none. TraceRatio as in service.Config.
+	OTLP       string
+	TraceRatio *float64
 	// Agents beyond the personas, and further services to run, by name. For tests and benchmarks.
 	Agents map[string][]string
 	Extra  []service.Definition

@@ -16,7 +16,7 @@ import (
 // config of a service in this process: where it keeps its data, and NATS if that is
 // a server of its own.
 func (p *Platform) config(name string) service.Config {
-	return service.Config{NATS: p.options.NATS, Database: p.Database(name), Push: service.Push{Allow: p.options.PushAllow}}
+	return service.Config{NATS: p.options.NATS, Database: p.Database(name), Push: service.Push{Allow: p.options.PushAllow}, OTLP: p.options.OTLP, TraceRatio: p.options.TraceRatio}
 }
 
 // Database is the URL of a service's database.

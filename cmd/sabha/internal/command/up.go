@@ -36,6 +36,7 @@ func (r *run) up() *cobra.Command {
 		o     platform.Options
 		model planner.Model
 		level slog.Level
+		ratio float64
 	)
 	c := &cobra.Command{
 		Use: "up", Short: "Run the whole platform in this process until it is stopped", Args: exactly(0),
@@ -50,6 +51,7 @@ makes an API key and prints it once. Ctrl-C stops.`,
 				}
 			}
 			o.Model = model
+			o.TraceRatio = &ratio
 			o.Log = slog.New(slog.NewTextHandler(r.Err, &slog.HandlerOptions{Level: level}))
 			return r.runUp(cmd.Context(), o)
 		},
@@ -69,6 +71,8 @@ makes an API key and prints it once. Ctrl-C stops.`,
 	f.StringVar(&model.BaseURL, "model-url", "", "base URL of an OpenAI-compatible endpoint that writes answers (without one they are quoted)")
 	f.StringVar(&model.Name, "model", "", "name of the model at --model-url")
 	f.StringVar(&model.KeyFile, "model-key-file", "", "file that holds the API key for --model-url")
+	f.StringVar(&o.OTLP, "otlp", "", "URL of a collector that takes spans by OTLP over gRPC, such as http://localhost:4317")
+	f.Float64Var(&ratio, "trace-ratio", 1, "part of the traces that begin here which are recorded, 0 to 1")
 	f.TextVar(&level, "log", slog.LevelWarn, "least level that is logged: debug, info, warn, error")
 	_ = c.RegisterFlagCompletionFunc("log", cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
 	return c

@@ -18,6 +18,9 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.opentelemetry.io/otel/attribute"
+
+	"sabha.dev/chassis/trace"
 )
 
 // Config says which server to run and how long to wait for it.
@@ -193,8 +196,11 @@ func (h *Host) Call(ctx context.Context, name string, arguments json.RawMessage)
 	}
 	bounded, cancel := context.WithTimeoutCause(ctx, h.config.CallTimeout, ErrTimeout)
 	defer cancel()
-	answer, err := s.session.CallTool(bounded, &mcp.CallToolParams{Name: name, Arguments: arguments})
+	bounded, span := trace.Start(bounded, trace.Client, "tools/call "+name)
+	defer span.End()
+	answer, err := s.session.CallTool(bounded, &mcp.CallToolParams{Meta: describe(bounded, span, name), Name: name, Arguments: arguments})
 	if err != nil {
+		span.Fail("tools/call")
 		if cause := context.Cause(bounded); cause != nil {
 			return Result{}, cause
 		}
@@ -215,6 +221,19 @@ func (h *Host) Call(ctx context.Context, name string, arguments json.RawMessage)
 		return Result{}, &ToolFailed{Tool: name, Words: "the tool asks for more input, which is not supported here"}
 	}
 	return result, t.checkOutput(result.Structured)
+}
+
+// describe says in the span which tool is called, and gives what is sent along with
+// the call: its place in the trace (OpenTelemetry semantic conventions for MCP).
+func describe(ctx context.Context, span *trace.Span, name string) mcp.Meta {
+	if span == nil {
+		return nil
+	}
+	span.Set(
+		attribute.String("mcp.method.name", "tools/call"), attribute.String("gen_ai.operation.name", "execute_tool"),
+		attribute.String("gen_ai.tool.name", name), attribute.String("network.transport", "pipe"),
+	)
+	return mcp.Meta{trace.Header: trace.Of(ctx).String()}
 }
 
 // Close ends the server and every process it started. Calls in flight fail.

@@ -17,6 +17,7 @@ import (
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/trace"
 )
 
 // Config of a guard.
@@ -25,6 +26,8 @@ type Config struct {
 	Granter Granter
 	Clock   clock.Clock
 	Log     *slog.Logger
+	// Tracer makes the spans of requests; nil makes none.
+	Tracer *trace.Tracer
 	// Caller bounds each principal, Anonymous each address without credentials.
 	Caller, Anonymous Limit
 }
@@ -33,6 +36,7 @@ type Config struct {
 type Guard struct {
 	authenticator *authenticator
 	log           *slog.Logger
+	tracer        *trace.Tracer
 	callers       *buckets
 	strangers     *buckets
 }
@@ -41,7 +45,7 @@ type Guard struct {
 func NewGuard(c Config) *Guard {
 	return &Guard{
 		authenticator: &authenticator{keys: c.Keys, granter: c.Granter, grants: map[string]string{}},
-		log:           c.Log, callers: newBuckets(c.Caller, c.Clock), strangers: newBuckets(c.Anonymous, c.Clock),
+		log:           c.Log, tracer: c.Tracer, callers: newBuckets(c.Caller, c.Clock), strangers: newBuckets(c.Anonymous, c.Clock),
 	}
 }
 

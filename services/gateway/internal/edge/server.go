@@ -2,7 +2,6 @@ package edge
 
 import (
 	"context"
-	"net/http"
 	"strings"
 	"time"
 
@@ -31,7 +30,8 @@ const (
 
 // Public makes the server of the public gRPC port.
 func (g *Guard) Public(transport credentials.TransportCredentials) *grpc.Server {
-	return g.server(entrance{origin: peerAddress, maxRequest: MaxRequest},
+	unary, stream := g.tracer.Server(true)
+	return g.server(entrance{origin: peerAddress, maxRequest: MaxRequest}, unary, stream,
 		grpc.Creds(transport),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 15 * time.Minute, MaxConnectionAge: time.Hour, MaxConnectionAgeGrace: 5 * time.Minute, Time: 30 * time.Second}),
@@ -40,46 +40,54 @@ func (g *Guard) Public(transport credentials.TransportCredentials) *grpc.Server 
 }
 
 // Inner makes the server behind the HTTP bindings. It believes what Dial says
-// about where a call comes from, so it must be reached in memory only.
+// about where a call comes from, so it must be reached in memory only. The span of
+// a request is made on the HTTP side.
 func (g *Guard) Inner() *grpc.Server {
-	return g.server(entrance{origin: declared, maxRequest: maxMessage, declared: []string{ext.MetadataClientVersion}})
+	unary, stream := g.tracer.Inner()
+	return g.server(entrance{origin: declared, maxRequest: maxMessage, declared: []string{ext.MetadataClientVersion}}, unary, stream)
 }
 
-func (g *Guard) server(e entrance, more ...grpc.ServerOption) *grpc.Server {
+func (g *Guard) server(e entrance, unary grpc.UnaryServerInterceptor, stream grpc.StreamServerInterceptor, more ...grpc.ServerOption) *grpc.Server {
 	return grpc.NewServer(append(more,
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.MaxHeaderListSize(maxHeaders),
-		grpc.ChainUnaryInterceptor(trace.Unary, fault.Unary(g.log), g.unary(e)),
-		grpc.ChainStreamInterceptor(trace.Stream, fault.Stream(g.log), g.stream(e)),
+		grpc.ChainUnaryInterceptor(unary, fault.Unary(g.log), g.unary(e)),
+		grpc.ChainStreamInterceptor(stream, fault.Stream(g.log), g.stream(e)),
 	)...)
 }
-
-type originKey struct{}
 
 // originHeader carries the client's address from the HTTP side to Inner. Public never reads it.
 const originHeader = "sabha-client"
 
-// WithOrigin notes the address of an HTTP client for calls over a Dial connection.
-func WithOrigin(r *http.Request) *http.Request {
-	return r.WithContext(from(r.Context(), r.RemoteAddr))
-}
-
 func from(ctx context.Context, address string) context.Context {
-	return context.WithValue(ctx, originKey{}, address)
+	return context.WithValue(ctx, requestKey{}, &Request{address: address})
 }
 
 // Dial gives the options of the connection to Inner.
 func Dial() []grpc.DialOption {
-	declare := func(ctx context.Context) context.Context {
-		address, _ := ctx.Value(originKey{}).(string)
-		return metadata.AppendToOutgoingContext(ctx, originHeader, address)
+	declare := func(ctx context.Context, method string) (context.Context, *Request) {
+		r := requestOf(ctx)
+		r.calls(ctx, method)
+		ctx = metadata.AppendToOutgoingContext(ctx, originHeader, r.address)
+		if md, _ := metadata.FromOutgoingContext(ctx); trace.Known(ctx) && len(md.Get(trace.Header)) == 0 {
+			ctx = metadata.AppendToOutgoingContext(ctx, trace.Header, trace.Of(ctx).String()) // a call in an older protocol
+		}
+		return ctx, r
 	}
 	return []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
 		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			return invoke(declare(ctx), method, req, reply, cc, opts...)
+			ctx, r := declare(ctx, method)
+			err := invoke(ctx, method, req, reply, cc, opts...)
+			r.answered(err)
+			return err
 		}),
 		grpc.WithStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			return open(declare(ctx), desc, cc, method, opts...)
+			ctx, r := declare(ctx, method)
+			stream, err := open(ctx, desc, cc, method, append(opts, grpc.OnFinish(r.answered))...)
+			if err != nil {
+				r.answered(err)
+			}
+			return stream, err
 		}),
 	}
 }

@@ -13,6 +13,9 @@ import (
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
+	"go.opentelemetry.io/otel/attribute"
+
+	"sabha.dev/chassis/trace"
 )
 
 // Config names an endpoint that speaks the OpenAI chat completions API, hosted or local.
@@ -121,7 +124,10 @@ func (e *endpoint) Complete(ctx context.Context, req Request) (Response, error) 
 	if req.MaxTokens > 0 {
 		params.MaxTokens = openai.Int(int64(req.MaxTokens)) // the field every compatible endpoint knows
 	}
+	bounded, span := trace.Start(bounded, trace.Client, "chat "+e.name)
+	defer span.End()
 	completion, err := e.chat.New(bounded, params)
+	describe(span, e.name, completion, err)
 	if err != nil {
 		return Response{}, failure(ctx, err)
 	}
@@ -146,6 +152,24 @@ func (e *endpoint) Complete(ctx context.Context, req Request) (Response, error) 
 		return Response{}, fmt.Errorf("%w: the text is empty", ErrNoAnswer)
 	}
 	return resp, nil
+}
+
+// describe says in a span what was asked of which model, never with which words
+// (OpenTelemetry semantic conventions for generative AI).
+func describe(span *trace.Span, name string, completion *openai.ChatCompletion, err error) {
+	if span == nil {
+		return
+	}
+	span.Set(attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.request.model", name))
+	if err != nil {
+		span.Fail("chat")
+		return
+	}
+	span.Set(
+		attribute.String("gen_ai.response.model", completion.Model),
+		attribute.Int64("gen_ai.usage.input_tokens", completion.Usage.PromptTokens),
+		attribute.Int64("gen_ai.usage.output_tokens", completion.Usage.CompletionTokens),
+	)
 }
 
 // failure sorts an error of the SDK. Nothing the endpoint wrote goes into it.

@@ -152,7 +152,9 @@ func (i *interpreter) undo(u unwinding, done *row) error {
 			i.settle(r, playbook.Failed, orElse(r.Reason, "there was no time left for it"))
 			break
 		}
-		rep := i.p.send(u.calls, u.calls, i.plan, *r, min(undoFor, left))
+		calls, span := stepSpan(u.calls, "undo", r)
+		rep := i.p.send(calls, calls, i.plan, *r, min(undoFor, left))
+		ended(span, rep)
 		if err := u.ctx.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}

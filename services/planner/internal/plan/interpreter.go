@@ -9,6 +9,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
 	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/trace"
 	"sabha.dev/services/planner/playbook"
 )
 
@@ -220,7 +221,10 @@ func (i *interpreter) start(r *row, call func(ctx, wait context.Context, r row) 
 				return
 			}
 		}
-		i.reports <- call(calls, waits, copied)
+		calls, span := stepSpan(calls, "step", &copied)
+		rep := call(calls, trace.Copy(waits, calls), copied)
+		ended(span, rep)
+		i.reports <- rep
 	}()
 }
 
