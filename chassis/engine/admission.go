@@ -22,11 +22,12 @@ func (r *run) admit(ctx context.Context) (*agent.Outcome, error) {
 	if r.info.Admission != taskstore.Pending {
 		return nil, nil
 	}
+	asked := r.e.Clock.Now()
 	verdict, err := r.screen(ctx)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	r.e.count(verdict, err)
+	r.e.count(verdict, err, asked)
 	if err != nil {
 		r.e.Logger.Warn("screening could not be reached", "task_id", r.id, "error", err)
 		verdict = Verdict{Reason: "the request could not be screened in time; send it again later", PolicyVersion: "none"}
@@ -74,8 +75,9 @@ func (e *Engine) screenNow(ctx context.Context, c identity.Call, m *a2apb.Messag
 	if !c.Edge || e.Screener == nil {
 		return Verdict{Allowed: true, PolicyVersion: "none"}, nil
 	}
+	asked := e.Clock.Now()
 	v, err := e.Screener.Screen(identity.WithOutgoing(ctx, c), m)
-	e.count(v, err)
+	e.count(v, err, asked)
 	if err != nil {
 		e.Logger.Warn("screening could not be reached", "error", err)
 		return v, fault.New(fault.Unavailable, "the message could not be screened; send it again in a moment")
@@ -87,7 +89,8 @@ func (e *Engine) screenNow(ctx context.Context, c identity.Call, m *a2apb.Messag
 }
 
 // count counts a screened message.
-func (e *Engine) count(v Verdict, err error) {
+func (e *Engine) count(v Verdict, err error, asked time.Time) {
+	e.Metrics.AdmissionSeconds.Observe(e.Clock.Now().Sub(asked).Seconds())
 	verdict := "refused"
 	switch {
 	case err != nil:

@@ -74,6 +74,7 @@ type Engine struct {
 	a2apb.UnimplementedA2AServiceServer
 	Config
 	skills map[string]*agent.Skill
+	counts map[string]*metrics.Skill
 	hub    *eventlog.Hub
 	// backlog of the other replicas, for readers that miss something.
 	backlog backlog
@@ -110,7 +111,7 @@ func New(c Config) (*Engine, error) {
 			return nil, err
 		}
 	}
-	e := &Engine{Config: c, skills: map[string]*agent.Skill{}, running: map[string]*run{}, drain: make(chan struct{})}
+	e := &Engine{Config: c, skills: map[string]*agent.Skill{}, counts: map[string]*metrics.Skill{}, running: map[string]*run{}, drain: make(chan struct{})}
 	for i := range c.Agent.Skills {
 		s := &c.Agent.Skills[i]
 		if (s.Answer == nil) == (s.Run == nil) {
@@ -120,6 +121,7 @@ func New(c Config) (*Engine, error) {
 			return nil, errors.New("engine: skill " + s.ID + ": anonymous callers cannot own tasks")
 		}
 		e.skills[s.ID] = s
+		e.counts[s.ID] = c.Metrics.Skill(s.ID, s.Answer != nil, terminal...)
 	}
 	e.hub = eventlog.NewHub(c.Agent.Tenant, c.NATS)
 	c.Store.Listen(e)
@@ -145,7 +147,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		return err
 	}
 	e.watches = sub
-	relay := &eventlog.Relay{Tracer: e.Tracer, Log: e.Log, Outbox: e.Store, Clock: e.Clock, Logger: e.Logger}
+	relay := &eventlog.Relay{Tracer: e.Tracer, Seconds: e.Metrics.RelaySeconds, Log: e.Log, Outbox: e.Store, Clock: e.Clock, Logger: e.Logger}
 	loops := []func(context.Context){relay.Run, e.renew, e.sweep, e.compare}
 	if e.push != nil {
 		loops = append(loops, e.push.Run)
@@ -179,12 +181,25 @@ func (e *Engine) Stop() {
 	e.work.Wait()
 }
 
+// terminal are the states in which tasks end, by name.
+var terminal = []string{
+	a2apb.TaskState_TASK_STATE_COMPLETED.String(), a2apb.TaskState_TASK_STATE_FAILED.String(),
+	a2apb.TaskState_TASK_STATE_CANCELED.String(), a2apb.TaskState_TASK_STATE_REJECTED.String(),
+}
+
+// countsOf counts for a skill, also for one that a former release had.
+func (e *Engine) countsOf(skill string) *metrics.Skill {
+	if c, ok := e.counts[skill]; ok {
+		return c
+	}
+	return e.Metrics.Skill(skill, false)
+}
+
 // Committed is told by the store of every commit of this replica.
 func (e *Engine) Committed(s taskstore.Snapshot, events []*a2apb.StreamResponse) {
 	e.hub.Publish(s.TaskID, s.Epoch, s.Version, events)
 	if taskstore.Terminal(s.State) {
-		e.Metrics.TasksEnded.WithLabelValues(s.Skill, s.State.String()).Inc()
-		e.Metrics.TaskSeconds.WithLabelValues(s.Skill).Observe(s.Age.Seconds())
+		e.countsOf(s.Skill).Ended(s.State.String(), s.Age.Seconds())
 	}
 	needed := interrupted(s.State)
 	if !needed && (s.ParentTask == "" || !taskstore.Terminal(s.State)) {

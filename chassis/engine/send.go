@@ -192,6 +192,7 @@ func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Sk
 	if err != nil {
 		return accepted{}, err
 	}
+	e.countsOf(skill.ID).Accepted.Inc()
 	e.copyOut(call, place.TraceID, m.GetMessageId(), skill.ID, id, digest)
 	return a, nil
 }
@@ -254,15 +255,16 @@ func (e *Engine) answer(ctx context.Context, call identity.Call, skill *agent.Sk
 	}
 	reply, err := e.reply(ctx, call, skill, m, &hop)
 	hop.EndedAt = e.Clock.Now()
-	outcome := "ok"
+	counts := e.countsOf(skill.ID)
+	answered := counts.AnsweredWell
 	if err != nil {
-		outcome = "error"
+		answered = counts.AnsweredBadly
 		hop.Outcome, hop.Reason = "ERROR", explain(err)
 	} else {
 		hop.ResponseDigest = taskstore.Digest(reply)
 	}
-	e.Metrics.Answers.WithLabelValues(skill.ID, outcome).Inc()
-	e.Metrics.AnswerSeconds.WithLabelValues(skill.ID).Observe(hop.EndedAt.Sub(started).Seconds())
+	answered.Inc()
+	counts.AnswerSeconds.Observe(hop.EndedAt.Sub(started).Seconds())
 	e.Store.Record(hop)
 	return reply, err
 }

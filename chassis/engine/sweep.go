@@ -31,6 +31,7 @@ func (e *Engine) renew(ctx context.Context) {
 		}
 		if err != nil {
 			if ctx.Err() == nil {
+				e.Metrics.RenewalsFailed.Inc()
 				e.Logger.Error("the lease was not renewed", "error", err)
 			}
 			continue

@@ -65,6 +65,8 @@ func (e *Engine) tail(ctx context.Context, id string, after *cursor, stream grpc
 // versions, whatever its cause, is mended from the log or the store; when neither
 // has the events, by the task as it is, marked as a gap.
 func (t *tailer) follow(ctx context.Context, reader *eventlog.Reader) error {
+	t.e.Metrics.Streams.Inc()
+	defer t.e.Metrics.Streams.Dec()
 	for !t.closed {
 		var look <-chan time.Time
 		if t.missing() {

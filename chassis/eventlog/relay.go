@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/trace"
 	eventv1 "sabha.dev/gen/sabha/event/v1"
@@ -31,6 +33,8 @@ type Position struct {
 // Entry is a row of the outbox.
 type Entry struct {
 	Position
+	// At is when it was committed; zero where it was read from the database.
+	At     time.Time
 	Commit *eventv1.Commit
 }
 
@@ -41,6 +45,8 @@ type Relay struct {
 	Outbox Outbox
 	Clock  clock.Clock
 	Logger *slog.Logger
+	// Seconds observes the time from a commit to its confirmation; nil for nobody.
+	Seconds prometheus.Observer
 	// Tracer makes the spans of publications; nil makes none.
 	Tracer *trace.Tracer
 }
@@ -119,6 +125,9 @@ func (r *Relay) once(ctx context.Context) (int, error) {
 			}
 		}
 		done = append(done, entries[i].Position)
+		if at := entries[i].At; r.Seconds != nil && !at.IsZero() {
+			r.Seconds.Observe(r.Clock.Now().Sub(at).Seconds())
+		}
 	}
 	return len(entries), r.Outbox.Relayed(ctx, done)
 }

@@ -2,12 +2,12 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/keepalive"
@@ -101,21 +101,14 @@ func OpenBase(ctx context.Context, d Definition, env Env) (*Base, func(), error)
 	}); err == nil && d.Config.Database != "" {
 		b.DB, err = OpenDatabase(ctx, d.Config.Database, d.schema(), env.CheckSchema)
 	}
-	if err != nil {
+	if err == nil && b.DB != nil {
+		err = b.RegisterDatabase(b.DB)
+	}
+	if err = errors.Join(err, b.register()); err != nil {
 		release()
 		return nil, nil, err
 	}
 	return b, release, nil
-}
-
-// Metrics is where the service registers what it counts, with its name and its
-// replica as labels. Without a registry in the environment they count for nobody.
-func (b *Base) Metrics() prometheus.Registerer {
-	r := b.Registry
-	if r == nil {
-		r = prometheus.NewRegistry()
-	}
-	return prometheus.WrapRegistererWith(prometheus.Labels{"service": b.Name, "replica": b.Replica}, r)
 }
 
 // flushWithin bounds how long a stop waits for the collector of spans.

@@ -103,6 +103,9 @@ func Start(ctx context.Context, d Definition, env Env) (_ *Running, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.store.Register(r.base.Metrics()); err != nil {
+		return nil, err
+	}
 	var screener engine.Screener
 	if !r.persona.Unscreened {
 		security, err := r.base.Peer(admission.Service)

@@ -209,13 +209,16 @@ func (c *committer) commitAlone(ctx context.Context, w *write) {
 }
 
 func (c *committer) finish(ws []*write, b *batch, err error) {
+	if err != nil {
+		c.store.metrics.CommitsFailed.Inc()
+	}
 	if unknown(err) {
 		c.store.outbox.uncertain(c.seq)
 	}
 	if err == nil {
 		if c.marked {
 			c.store.outbox.committed(eventlog.Entry{
-				Position: eventlog.Position{Replica: c.store.replica, Seq: c.seq}, Commit: &eventv1.Commit{Bundles: b.bundles},
+				Position: eventlog.Position{Replica: c.store.replica, Seq: c.seq}, At: c.store.clock.Now(), Commit: &eventv1.Commit{Bundles: b.bundles},
 			})
 		}
 		for _, p := range b.pushed {

@@ -276,6 +276,9 @@ func (h *Handle) done(w *pendingWrite, err error) {
 		h.mu.Lock()
 		h.lost = err
 		h.mu.Unlock()
+		if errors.Is(err, ErrFenced) {
+			h.store.metrics.Fenced.Inc()
+		}
 	}
 	for _, c := range w.waiters {
 		if err == nil {

@@ -32,6 +32,9 @@ type outbox struct {
 	behind bool
 	// last and confirmed are the newest own commit, and the newest that the log has.
 	last, confirmed int64
+	// oldest is when the oldest commit that is not confirmed was made. While the relay
+	// reads the database it is that of when the relay fell behind.
+	oldest time.Time
 	// orphans is when to look for rows of dead replicas again.
 	orphans time.Time
 	ready   chan struct{}
@@ -41,6 +44,9 @@ type outbox struct {
 // committed is told of every own commit with events.
 func (o *outbox) committed(e eventlog.Entry) {
 	o.mu.Lock()
+	if o.last == o.confirmed {
+		o.oldest = e.At
+	}
 	o.last = e.Seq
 	o.waiting.Set(float64(o.last - o.confirmed))
 	switch {
@@ -186,6 +192,19 @@ func (o *outbox) relayed(seq int64) {
 		n++
 	}
 	o.fresh = o.fresh[n:]
+	if len(o.fresh) > 0 {
+		o.oldest = o.fresh[0].At
+	}
+}
+
+// age of the oldest commit that waits for the log, seconds; 0 when none does.
+func (o *outbox) age(now time.Time) float64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.last <= o.confirmed || o.oldest.IsZero() {
+		return 0
+	}
+	return max(now.Sub(o.oldest).Seconds(), 0)
 }
 
 func forget(ctx context.Context, b *batch, replica string, seq int64) error {

@@ -126,11 +126,20 @@ func outgoing(ctx context.Context, method string) (context.Context, *Span) {
 	if s != nil {
 		s.Set(attribute.String("rpc.system.name", "grpc"), attribute.String("rpc.method", method[1:]))
 	}
+	return Outgoing(ctx), s
+}
+
+// Outgoing adds the place of a context to the metadata of a call, for connections
+// that do not do it themselves.
+func Outgoing(ctx context.Context) context.Context {
+	if !Known(ctx) {
+		return ctx
+	}
 	c := Of(ctx)
 	if c.State != "" {
-		return metadata.AppendToOutgoingContext(ctx, Header, c.String(), StateHeader, c.State), s
+		return metadata.AppendToOutgoingContext(ctx, Header, c.String(), StateHeader, c.State)
 	}
-	return metadata.AppendToOutgoingContext(ctx, Header, c.String()), s
+	return metadata.AppendToOutgoingContext(ctx, Header, c.String())
 }
 
 // Dial gives the options of a connection that passes the trace on.

@@ -110,9 +110,16 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 		return nil, err
 	}
 	limits := c.RateLimit.withDefaults()
-	guard := edge.NewGuard(edge.Config{
-		Keys: r.keys, Granter: base.Signer, Clock: base.Clock, Log: base.Log, Tracer: base.Tracer, Caller: limits.Caller, Anonymous: limits.Anonymous,
+	guard, err := edge.NewGuard(edge.Config{
+		Keys: r.keys, Granter: base.Signer, Clock: base.Clock, Log: base.Log, Tracer: base.Tracer, Metrics: base.Metrics(),
+		Caller: limits.Caller, Anonymous: limits.Anonymous,
 	})
+	if err == nil {
+		err = base.RegisterDatabase(db)
+	}
+	if err != nil {
+		return nil, err
+	}
 	r.health = health.NewServer()
 	transport := insecure.NewCredentials()
 	if r.publicTLS != nil {

@@ -91,8 +91,13 @@ func build(ctx context.Context, c Config, b *service.Base, adjust func(*plan.Pla
 	if err != nil {
 		return nil, err
 	}
+	counts, err := plan.NewCounts(b.Metrics())
+	if err != nil {
+		return nil, err
+	}
 	p := &plan.Planner{
-		Rows: rows, Books: books, General: playbooks.General, Synthesiser: synthesiser{synthesis.NewWriter(m)}, Clock: b.Clock, Logger: b.Log, Random: rand.Float64,
+		Counts: counts,
+		Rows:   rows, Books: books, General: playbooks.General, Synthesiser: synthesiser{synthesis.NewWriter(m)}, Clock: b.Clock, Logger: b.Log, Random: rand.Float64,
 		Peers: func(name string) (grpc.ClientConnInterface, error) { return b.Peer(name) }, OnLine: onLine,
 	}
 	if adjust != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/identity"
@@ -108,6 +109,7 @@ func Start(ctx context.Context, o Options) (_ *Platform, err error) {
 		o.Clock = clock.System{}
 	}
 	p := &Platform{options: o, network: service.NewMemory(), registry: prometheus.NewRegistry(), release: service.Release(), failed: make(chan error, 1), stopped: make(chan struct{})}
+	p.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Stop(context.WithoutCancel(ctx)))

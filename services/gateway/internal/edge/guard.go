@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
@@ -28,6 +29,8 @@ type Config struct {
 	Log     *slog.Logger
 	// Tracer makes the spans of requests; nil makes none.
 	Tracer *trace.Tracer
+	// Metrics is where requests are counted.
+	Metrics prometheus.Registerer
 	// Caller bounds each principal, Anonymous each address without credentials.
 	Caller, Anonymous Limit
 }
@@ -37,16 +40,23 @@ type Guard struct {
 	authenticator *authenticator
 	log           *slog.Logger
 	tracer        *trace.Tracer
+	clock         clock.Clock
+	counts        *counts
 	callers       *buckets
 	strangers     *buckets
 }
 
 // NewGuard makes a guard.
-func NewGuard(c Config) *Guard {
+func NewGuard(c Config) (*Guard, error) {
+	counts, err := newCounts(c.Metrics)
+	if err != nil {
+		return nil, err
+	}
 	return &Guard{
+		clock: c.Clock, counts: counts,
 		authenticator: &authenticator{keys: c.Keys, granter: c.Granter, grants: map[string]string{}},
 		log:           c.Log, tracer: c.Tracer, callers: newBuckets(c.Caller, c.Clock), strangers: newBuckets(c.Anonymous, c.Clock),
-	}
+	}, nil
 }
 
 // serviceParameters of A2A are all that handlers see of a call's metadata.
@@ -103,21 +113,34 @@ func (g *Guard) admit(ctx context.Context, method string, e entrance) (admission
 func (g *Guard) identify(ctx context.Context, apiKeys, authorizations []string, address string) (identity.Call, string, error) {
 	secret, err := credential(apiKeys, authorizations)
 	if err == nil && secret == "" {
-		return identity.Call{Actor: identity.Gateway}, "", g.strangers.take(clientName(address))
+		return identity.Call{Actor: identity.Gateway}, "", g.take(g.strangers, clientName(address))
 	}
 	var call identity.Call
 	if err == nil {
 		call, err = g.authenticator.known(ctx, secret)
 	}
 	if fault.Is(err, fault.Unauthenticated) {
-		if over := g.strangers.take(clientName(address)); over != nil {
+		if over := g.take(g.strangers, clientName(address)); over != nil {
 			return identity.Call{}, "", over
 		}
 	}
 	if err != nil {
 		return identity.Call{}, "", err
 	}
-	return call, secret, g.callers.take(call.Principal.Key())
+	return call, secret, g.take(g.callers, call.Principal.Key())
+}
+
+// take takes a token and counts the lack of one.
+func (g *Guard) take(b *buckets, name string) error {
+	err := b.take(name)
+	if err != nil {
+		limit := "caller"
+		if b == g.strangers {
+			limit = "anonymous"
+		}
+		g.counts.limited.WithLabelValues(limit).Inc()
+	}
+	return err
 }
 
 func (r rule) allows(p identity.Principal) error {

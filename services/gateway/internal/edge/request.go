@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"go.opentelemetry.io/otel/attribute"
@@ -18,8 +19,11 @@ import (
 // Request is one HTTP request on its way through the gateway: where it comes from,
 // which call it becomes, and what that call came to.
 type Request struct {
+	guard   *Guard
 	address string
 	verb    string
+	path    string
+	began   time.Time
 	span    *trace.Span
 
 	mu sync.Mutex
@@ -33,7 +37,7 @@ type requestKey struct{}
 // Begin notes a request of a client, and begins its span. The request that it
 // returns goes on instead.
 func (g *Guard) Begin(r *http.Request) (*http.Request, *Request) {
-	q := &Request{address: r.RemoteAddr, verb: r.Method}
+	q := &Request{guard: g, address: r.RemoteAddr, verb: r.Method, path: r.URL.Path, began: g.clock.Now()}
 	ctx := context.WithValue(r.Context(), requestKey{}, q)
 	if g.tracer != nil {
 		from, _ := trace.FromHeaders(r.Header.Values)
@@ -66,14 +70,16 @@ func (q *Request) answered(err error) {
 	q.code = status.Code(err)
 }
 
-// End ends the request's span. answer is the status that the client was given.
+// End counts the request and ends its span. answer is the status that the client
+// was given.
 func (q *Request) End(answer int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.guard.counts.answered(q, answer, q.guard.clock.Now())
 	if q.span == nil {
 		return
 	}
-	q.mu.Lock()
 	method, route := q.method, q.route
-	q.mu.Unlock()
 	q.span.Set(attribute.String("http.request.method", q.verb), attribute.Int("http.response.status_code", answer))
 	switch {
 	case route != "":

@@ -12,7 +12,6 @@ import (
 
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
-	"sabha.dev/chassis/trace"
 )
 
 // Bounds of what comes in.
@@ -31,12 +30,12 @@ const (
 // Public makes the server of the public gRPC port.
 func (g *Guard) Public(transport credentials.TransportCredentials) *grpc.Server {
 	unary, stream := g.tracer.Server(true)
-	return g.server(entrance{origin: peerAddress, maxRequest: MaxRequest}, unary, stream,
+	return g.server(entrance{origin: peerAddress, maxRequest: MaxRequest}, unary, stream, append(g.counted(),
 		grpc.Creds(transport),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 15 * time.Minute, MaxConnectionAge: time.Hour, MaxConnectionAgeGrace: 5 * time.Minute, Time: 30 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
-	)
+	)...)
 }
 
 // Inner makes the server behind the HTTP bindings. It believes what Dial says
@@ -67,11 +66,7 @@ func Dial() []grpc.DialOption {
 	declare := func(ctx context.Context, method string) (context.Context, *Request) {
 		r := requestOf(ctx)
 		r.calls(ctx, method)
-		ctx = metadata.AppendToOutgoingContext(ctx, originHeader, r.address)
-		if md, _ := metadata.FromOutgoingContext(ctx); trace.Known(ctx) && len(md.Get(trace.Header)) == 0 {
-			ctx = metadata.AppendToOutgoingContext(ctx, trace.Header, trace.Of(ctx).String()) // a call in an older protocol
-		}
-		return ctx, r
+		return metadata.AppendToOutgoingContext(ctx, originHeader, r.address), r
 	}
 	return []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),

@@ -50,6 +50,7 @@ func (i *interpreter) take(rep report) bool {
 
 func (i *interpreter) settle(r *row, state playbook.State, reason string) {
 	r.State, r.Reason, r.EndedAt, r.WaitsFor, r.Answer = state, reason, i.p.Clock.Now(), "", ""
+	i.p.Counts.settled(r.Agent, state, r.EndedAt.Sub(r.StartedAt))
 	i.mark(r)
 }
 
@@ -131,6 +132,7 @@ func (i *interpreter) attemptFailed(r *row, reason string, again, fresh bool) {
 		return
 	}
 	r.Attempt++
+	i.p.Counts.retried(r.Agent)
 	if fresh {
 		r.Call, r.ChildTask = r.Attempt, ""
 	}

@@ -122,6 +122,7 @@ func (i *interpreter) apply(ctx context.Context, next playbook.Next) error {
 	}
 	for _, id := range next.Skip {
 		s := i.plan.book.Step(id)
+		i.p.Counts.settled(s.Agent, playbook.Skipped, 0)
 		i.put(&row{Kind: stepKind, Step: id, Round: i.plan.loops[s.Loop].Round, State: playbook.Skipped, Agent: s.Agent, Skill: s.Skill, StartedAt: now, EndedAt: now})
 	}
 	var started []*row

@@ -42,6 +42,8 @@ type Planner struct {
 	OnLine time.Duration
 	// Random gives numbers in [0,1) for the jitter of retries.
 	Random func() float64
+	// Counts, when nil, count for nobody.
+	Counts *Counts
 }
 
 // Check refuses a request whose playbook is not known, before anything is stored.
