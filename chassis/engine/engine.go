@@ -129,7 +129,7 @@ func New(c Config) (*Engine, error) {
 		return e, nil
 	}
 	p := *c.Push
-	p.Store, p.Clock, p.Log, p.Metrics, p.Frame, p.Sweep = c.Store, c.Clock, c.Logger, c.Metrics, withCursor, c.Sweep
+	p.Store, p.Clock, p.Log, p.Metrics, p.Tracer, p.Frame, p.Sweep = c.Store, c.Clock, c.Logger, c.Metrics, c.Tracer, withCursor, c.Sweep
 	var err error
 	if e.push, err = push.New(p); err != nil {
 		return nil, err

@@ -286,7 +286,7 @@ func (e *Engine) reply(ctx context.Context, call identity.Call, skill *agent.Ski
 	})
 	if err != nil {
 		if fault.As(err) == nil && fault.FromStatus(err) == nil {
-			e.Logger.Error("a direct answer failed", "skill", skill.ID, "trace_id", hop.TraceID, "error", err)
+			e.Logger.ErrorContext(ctx, "a direct answer failed", "skill", skill.ID, "error", err)
 		}
 		return nil, err
 	}

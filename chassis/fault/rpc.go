@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"sabha.dev/chassis/outage"
-	"sabha.dev/chassis/trace"
 )
 
 // Unary is the server's interceptor that turns the errors of handlers into
@@ -51,16 +50,16 @@ func Mapped(ctx context.Context, log *slog.Logger, method string, err error) err
 	e, s := As(err), Status(err)
 	switch _, passed := status.FromError(err); {
 	case e != nil && e.Unwrap() != nil:
-		log.Warn("call refused", "method", method, "trace_id", trace.Of(ctx).TraceID, "reason", e.Reason, "error", err)
+		log.WarnContext(ctx, "call refused", "method", method, "reason", e.Reason, "error", err)
 	case outage.Of(err):
-		log.Warn("call failed for want of the database", "method", method, "trace_id", trace.Of(ctx).TraceID, "error", err)
+		log.WarnContext(ctx, "call failed for want of the database", "method", method, "error", err)
 	case e == nil && !passed && s.Code() == codes.Internal:
-		log.Error("call failed", "method", method, "trace_id", trace.Of(ctx).TraceID, "error", err)
+		log.ErrorContext(ctx, "call failed", "method", method, "error", err)
 	}
 	return s.Err()
 }
 
 func panicked(ctx context.Context, log *slog.Logger, method string, p any) error {
-	log.Error("a handler panicked", "method", method, "trace_id", trace.Of(ctx).TraceID, "panic", p, "stack", string(debug.Stack()))
+	log.ErrorContext(ctx, "a handler panicked", "method", method, "panic", p, "stack", string(debug.Stack()))
 	return status.Error(codes.Internal, "internal error; the operator finds it in the log by trace id")
 }

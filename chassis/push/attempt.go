@@ -60,6 +60,8 @@ type result struct {
 	// retryAfter is what the receiver asks for.
 	retryAfter time.Duration
 	took       time.Duration
+	// status is that of the receiver's answer, 0 without one.
+	status int
 	// at is when the newest thing that was told of happened.
 	at time.Time
 }
@@ -86,6 +88,8 @@ func (d *Deliverer) attempt(ctx context.Context, j job) result {
 		r.outcome, r.reason = failed, "the event cannot be written as JSON"
 		return r
 	}
+	ctx, span := d.span(ctx, j)
+	defer func() { r.tell(span) }()
 	req, err := d.request(ctx, j, epoch, r.version, body)
 	if err != nil {
 		d.Log.Error("a push cannot be made", "task_id", j.key.TaskID, "config", j.key.ID, "error", withoutURL(err))
@@ -131,15 +135,14 @@ func (d *Deliverer) request(ctx context.Context, j job, epoch, version int64, bo
 		}
 		h["Authorization"] = []string{value}
 	}
-	if place, ok := trace.Parse(j.traceparent); ok {
-		h["Traceparent"] = []string{place.String()}
-	}
+	trace.Inject(ctx, h)
 	return req, nil
 }
 
 // judge reads a receiver's answer. Its body does not count.
 func (r *result) judge(resp *http.Response, now time.Time) {
 	code := resp.StatusCode
+	r.status = code
 	switch {
 	case code >= 200 && code < 300:
 		r.outcome = delivered

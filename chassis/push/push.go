@@ -19,6 +19,7 @@ import (
 	"sabha.dev/chassis/egress"
 	"sabha.dev/chassis/metrics"
 	"sabha.dev/chassis/taskstore"
+	"sabha.dev/chassis/trace"
 )
 
 // Store keeps configurations and their places.
@@ -42,6 +43,8 @@ type Config struct {
 	Clock   clock.Clock
 	Log     *slog.Logger
 	Metrics *metrics.Metrics
+	// Tracer makes the spans of attempts; nil makes none.
+	Tracer *trace.Tracer
 	// Frame gives an event the place that readers of streams see on it. gap says that
 	// events before it are not delivered one by one.
 	Frame func(ev *a2apb.StreamResponse, epoch, version int64, gap bool) *a2apb.StreamResponse

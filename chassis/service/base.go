@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -85,7 +86,7 @@ func newBase(name string, c Config, e Env) (*Base, error) {
 // database and makes the service's identity. The function it returns releases all
 // of it.
 func OpenBase(ctx context.Context, d Definition, env Env) (*Base, func(), error) {
-	env.Log = env.Log.With("service", d.Name)
+	env.Log = slog.New(trace.Logs(env.Log.Handler())).With("service", d.Name)
 	disconnect, err := env.connect(d.Name, d.Config)
 	if err != nil {
 		return nil, nil, err
@@ -95,6 +96,7 @@ func OpenBase(ctx context.Context, d Definition, env Env) (*Base, func(), error)
 		disconnect()
 		return nil, nil, err
 	}
+	b.Log = b.Log.With("replica", b.Replica)
 	release := func() { b.close(); disconnect() }
 	if b.Tracer, err = trace.Open(ctx, trace.Export{
 		Endpoint: d.Config.OTLP, Ratio: d.Config.TraceRatio, Service: b.Name, Replica: b.Replica, Version: env.Release, Metrics: b.Metrics(),

@@ -15,7 +15,6 @@ import (
 
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
-	"sabha.dev/chassis/trace"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
 )
 
@@ -39,7 +38,7 @@ func (s *Service) outgoing(ctx context.Context, method, about string) (context.C
 	if !ok {
 		return nil, fault.New(fault.Unauthenticated, "the call carries no identity")
 	}
-	s.log.Info("oversight", "method", method, "about", about, "principal", call.Principal.Key(), "trace_id", trace.Of(ctx).TraceID)
+	s.log.InfoContext(ctx, "oversight", "method", method, "about", about, "principal", call.Principal.Key())
 	return identity.WithOutgoing(ctx, call), nil
 }
 
