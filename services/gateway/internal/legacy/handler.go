@@ -27,7 +27,7 @@ type handler struct {
 
 // forwarded is what goes on of a call's metadata, by the name that it has there.
 var forwarded = map[string]string{
-	"authorization": "authorization", "x-api-key": "x-api-key", "tracestate": "tracestate",
+	"authorization": "authorization", "x-api-key": "x-api-key",
 	ext.MetadataExtensions: ext.MetadataExtensions, "x-a2a-extensions": ext.MetadataExtensions,
 }
 
