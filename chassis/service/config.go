@@ -3,6 +3,7 @@
 package service
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -51,13 +52,16 @@ type Push struct {
 }
 
 // Load reads a YAML file strictly: unknown keys are refused with their line.
+// ${NAME} in it is the environment variable NAME, which must be set.
 func Load(file string, into any) error {
-	f, err := os.Open(file)
+	raw, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }()
-	dec := yaml.NewDecoder(f)
+	if raw, err = expand(raw, os.LookupEnv); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(raw))
 	dec.KnownFields(true)
 	if err := dec.Decode(into); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
