@@ -65,7 +65,7 @@ func hops(t *testing.T, task string) []*adminv1.Hop {
 	t.Helper()
 	ctx, cancel := caller(t.Context(), within)
 	defer cancel()
-	res, err := adminv1.NewAdminServiceClient(connect(t, 1)).ListHops(ctx, &adminv1.ListHopsRequest{TaskId: task})
+	res, err := adminv1.NewAdminServiceClient(gateways[1]).ListHops(ctx, &adminv1.ListHopsRequest{TaskId: task})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,15 +19,18 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// connect gives a connection to one of the gateways.
-func connect(t *testing.T, gateway int) *grpc.ClientConn {
-	t.Helper()
-	conn, err := grpc.NewClient("127.0.0.1:"+grpcPorts[gateway], grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
+// gateways are connections to both.
+var gateways [2]*grpc.ClientConn
+
+func connect() error {
+	for i, port := range grpcPorts {
+		conn, err := grpc.NewClient("127.0.0.1:"+port, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			return err
+		}
+		gateways[i] = conn
 	}
-	t.Cleanup(func() { _ = conn.Close() })
-	return conn
+	return nil
 }
 
 // caller is the context of the operator's calls.
@@ -50,7 +53,7 @@ func overGRPC(t *testing.T, gateway int, m *a2apb.SendMessageRequest) *a2apb.Tas
 	t.Helper()
 	ctx, cancel := caller(t.Context(), within)
 	defer cancel()
-	res, err := a2apb.NewA2AServiceClient(connect(t, gateway)).SendMessage(ctx, m)
+	res, err := a2apb.NewA2AServiceClient(gateways[gateway]).SendMessage(ctx, m)
 	if err != nil {
 		t.Fatal(err)
 	}

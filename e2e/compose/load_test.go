@@ -43,7 +43,7 @@ func start(t *testing.T) *load {
 	t.Helper()
 	l := &load{t: t, stop: make(chan struct{}), accepted: map[string]string{}, terminal: map[string]string{}}
 	for i := range l.clients {
-		l.clients[i] = a2apb.NewA2AServiceClient(connect(t, i))
+		l.clients[i] = a2apb.NewA2AServiceClient(gateways[i])
 	}
 	for range workers {
 		l.all.Go(l.work)

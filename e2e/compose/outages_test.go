@@ -97,7 +97,7 @@ var endedTasks = regexp.MustCompile(`(?m)^sabha_tasks_ended_total\{.*\} (\d+)$`)
 func account(t *testing.T, l *load) {
 	t.Helper()
 	var completed, lost, repeated int
-	client := a2apb.NewA2AServiceClient(connect(t, 1))
+	client := a2apb.NewA2AServiceClient(gateways[1])
 	for message, id := range l.accepted {
 		ctx, cancel := caller(t.Context(), within)
 		task, err := client.GetTask(ctx, &a2apb.GetTaskRequest{Id: id})

@@ -49,7 +49,11 @@ func TestMain(m *testing.M) {
 		}
 		project(secrets, docs)
 		defer func() { _, _ = docker("compose", "down", "--volumes", "--remove-orphans", "--timeout", "5") }()
-		if err := up(); err != nil {
+		err = up()
+		if err == nil {
+			err = connect()
+		}
+		if err != nil {
 			fmt.Println(err)
 			report()
 			return 1
@@ -70,8 +74,11 @@ func project(secrets, docs string) {
 		httpPorts[i], grpcPorts[i] = port(i), port(2+i)
 	}
 	consolePort = port(4)
+	if os.Getenv("COMPOSE_PROJECT_NAME") == "" {
+		_ = os.Setenv("COMPOSE_PROJECT_NAME", "sabha-test-"+port(0))
+	}
 	for name, value := range map[string]string{
-		"COMPOSE_PROJECT_NAME": "sabha-test-" + port(0), "SABHA_SECRETS": secrets, "SABHA_DOCS": docs,
+		"SABHA_SECRETS": secrets, "SABHA_DOCS": docs,
 		"SABHA_HTTP_PORTS": port(0) + "-" + port(1), "SABHA_GRPC_PORTS": port(2) + "-" + port(3), "SABHA_CONSOLE_PORT": consolePort,
 		"SABHA_PUBLIC_URL": "http://localhost:" + port(0), "SABHA_PUBLIC_GRPC": "localhost:" + port(2),
 	} {
