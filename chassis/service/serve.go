@@ -173,6 +173,14 @@ func personaPolicy() identity.Policy {
 	return p
 }
 
+// Lifetimes of a connection. Callers ask for the addresses of a service when they
+// connect anew, so a replica that was added gets calls after connectionAge; streams
+// that are open by then may stay for streamAge more.
+const (
+	connectionAge = 2 * time.Minute
+	streamAge     = 30 * time.Minute
+)
+
 // streamWorkers serve calls; when all are busy, calls get goroutines of their own.
 const streamWorkers = 32
 
@@ -191,7 +199,7 @@ func NewGRPC(b *Base, policy identity.Policy) *grpc.Server {
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
 		// Workers keep their grown stacks; a goroutine for each call grows its own.
 		grpc.NumStreamWorkers(streamWorkers),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: 30 * time.Minute, MaxConnectionAgeGrace: time.Minute, Time: time.Minute}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: connectionAge, MaxConnectionAgeGrace: streamAge, Time: time.Minute}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.ChainUnaryInterceptor(unary, fault.Unary(b.Log), guard.Unary),
 		grpc.ChainStreamInterceptor(stream, fault.Stream(b.Log), guard.Stream),
