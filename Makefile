@@ -6,7 +6,7 @@ export CGO_ENABLED ?= 0
 SERVICES := $(filter-out %/eval,$(wildcard services/*/cmd/*))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up up-processes build test test-race test-e2e chaos rolling recovery soak lint generate bench eval cover
+.PHONY: help demo up up-processes build test test-race test-e2e chaos rolling recovery soak compose-test lint generate bench eval cover
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +54,9 @@ soak: bin/chaos ## a steady load for MINUTES=20; tells whether memory, descripto
 bin/chaos: build FORCE
 	go build -o bin/chaos ./e2e/chaos
 	GOWORK=off go -C tools build -o $(CURDIR)/bin/nats-server github.com/nats-io/nats-server/v2
+
+compose-test: ## bring the compose project up, test it while its containers are killed, take it down (root on Debian, or docker)
+	deploy/compose/test $(ARGS)
 
 lint: ## formatting, vet, staticcheck, contracts, generated code, and each module on its own
 	.ci/lint

@@ -10,8 +10,8 @@ import (
 var replacement = regexp.MustCompile(`(?m)^\s*(?:replace\s+)?(\S+)(?:\s+v\S+)?\s+=>\s+(\S+)`)
 
 // moduleFaults finds a go.mod at the root, modules that the workspace lacks, and
-// replacements of anything but our own modules by a relative path. tools stands
-// outside the workspace, so that its programs do not choose our versions.
+// replacements of anything but our own modules by a relative path. tools and what is
+// in it stand outside the workspace, so that their programs do not choose our versions.
 func moduleFaults(files []file) []string {
 	workspace := ""
 	for _, f := range files {
@@ -30,10 +30,11 @@ func moduleFaults(files []file) []string {
 			continue
 		}
 		used := strings.Contains(workspace, "./"+folder+"\n")
-		if folder == "tools" && used {
-			found = append(found, "go.work uses tools, which pins programs and stays outside")
+		tools := folder == "tools" || strings.HasPrefix(folder, "tools/")
+		if tools && used {
+			found = append(found, "go.work uses "+folder+", which pins programs and stays outside")
 		}
-		if folder != "tools" && !used {
+		if !tools && !used {
 			found = append(found, "go.work does not use ./"+folder)
 		}
 		for _, match := range replacement.FindAllStringSubmatch(f.text, -1) {

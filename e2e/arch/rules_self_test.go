@@ -134,6 +134,7 @@ func TestModuleFaultsAreFound(t *testing.T) {
 		{"chassis/go.mod", "module sabha.dev/chassis\nreplace (\n\tsabha.dev/gen => ../gen\n\texample.com/x v1.2.3 => ../x\n)\n"},
 		{"gen/go.mod", "module sabha.dev/gen\nreplace sabha.dev/chassis => /abs\n"},
 		{"tools/go.mod", "module sabha.dev/tools\n"},
+		{"tools/compose/go.mod", "module sabha.dev/tools/compose\n"},
 	})
 	want := []string{
 		"go.mod stands at the root; every module has its own folder",
