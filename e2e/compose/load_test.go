@@ -15,8 +15,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// workers that ask at the same time.
-const workers = 6
+// workers ask at the same time, each with a pause after its plan, so that what is
+// tested is what is lost and not what the machine can bear.
+const (
+	workers = 4
+	pause   = 100 * time.Millisecond
+)
 
 // most bounds the plans of a load, however long it is needed.
 const most = 5000
@@ -56,7 +60,7 @@ func (l *load) work() {
 		select {
 		case <-l.stop:
 			return
-		default:
+		case <-time.After(pause):
 		}
 		n := int(l.next.Add(1))
 		if n > most {
