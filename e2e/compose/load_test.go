@@ -78,8 +78,7 @@ func (l *load) plan(n int) {
 	for end, at := time.Now().Add(within), n; time.Now().Before(end); at++ {
 		task, err := l.step(l.clients[at%2], m)
 		if err != nil {
-			// What else a client may be told while parts are away, it could not act on.
-			if c := status.Code(err); c != codes.Unavailable && c != codes.DeadlineExceeded {
+			if !passing(err) {
 				l.t.Errorf("plan %d: %v", n, err)
 				return
 			}
@@ -98,6 +97,13 @@ func (l *load) plan(n int) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	l.t.Errorf("plan %d has not ended within %v", n, within)
+}
+
+// passing tells whether an error is one that a client sends its call again after.
+// What else it may be told while parts are away, it could not act on.
+func passing(err error) bool {
+	c := status.Code(err)
+	return c == codes.Unavailable || c == codes.DeadlineExceeded
 }
 
 // step sends the message if no task is known of it yet, else it asks for the task.

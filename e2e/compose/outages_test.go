@@ -99,9 +99,14 @@ func account(t *testing.T, l *load) {
 	var completed, lost, repeated int
 	client := a2apb.NewA2AServiceClient(gateways[1])
 	for message, id := range l.accepted {
-		ctx, cancel := caller(t.Context(), within)
-		task, err := client.GetTask(ctx, &a2apb.GetTaskRequest{Id: id})
-		cancel()
+		var task *a2apb.Task
+		var err error
+		await(t, "a gateway knows of task "+id, func() bool {
+			ctx, cancel := caller(t.Context(), within)
+			defer cancel()
+			task, err = client.GetTask(ctx, &a2apb.GetTaskRequest{Id: id})
+			return !passing(err)
+		})
 		if err != nil || state(task) != l.terminal[id] {
 			lost++
 			t.Errorf("%s became task %s, which ended as %q and is now %s (%v)", message, id, l.terminal[id], state(task), err)
