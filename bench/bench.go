@@ -44,8 +44,14 @@ func (b *bench) run(ctx context.Context) error {
 		name string
 		run  func(context.Context) error
 	}{
-		{"task", b.tasks}, {"postgres", b.postgres}, {"message", b.messages}, {"plan", b.plans}, {"webhook", b.webhooks},
-		{"idle", b.idle}, {"fanout", b.fanout}, {"parked", b.parked},
+		{"task", b.tasks},
+		{"postgres", b.postgres},
+		{"message", b.messages},
+		{"plan", b.plans},
+		{"webhook", b.webhooks},
+		{"idle", b.idle},
+		{"fanout", b.fanout},
+		{"parked", b.parked},
 	} {
 		if b.only != "" && !strings.Contains(m.name, b.only) {
 			continue
