@@ -44,6 +44,14 @@ func (w webhooks) check(t *testing.T) {
 	if w.Made != "hook" || w.Got != "chosen" || !slices.Equal(w.Listed, []string{"hook"}) || len(w.Left) != 0 {
 		t.Errorf("push configurations: %+v, want hook, its token, hook alone, and none at the end", w)
 	}
+}
+
+// checkNotified checks what came to the webhook of a message.
+func (w webhooks) checkNotified(t *testing.T) {
+	t.Helper()
+	if len(w.Notified) == 0 {
+		t.Fatal("nothing came to the webhook")
+	}
 	first, last := w.Notified[0], w.Notified[len(w.Notified)-1]
 	equal(t, "first notification", first.Kind+" "+first.State, "task TASK_STATE_SUBMITTED")
 	equal(t, "last notification", last.Kind+" "+last.State, "statusUpdate TASK_STATE_COMPLETED")
@@ -112,6 +120,7 @@ func TestJavaScriptSDK(t *testing.T) {
 			r.checkSubscription(t)
 			r.checkCancel(t)
 			r.Push.check(t)
+			r.Push.checkNotified(t)
 			r.checkList(t, i+1)
 			r.checkErrors(t, func(rpc, http, grpc int) int {
 				return map[string]int{"JSONRPC": rpc, "HTTP+JSON": http, "GRPC": grpc}[binding]

@@ -29,6 +29,7 @@ func TestJavaScriptSDKInOldVersion(t *testing.T) {
 			r.checkSubscription(t)
 			r.checkCancel(t)
 			r.Push.check(t)
+			r.Push.checkNotified(t)
 			// Over HTTP+JSON the SDK keeps no code in this version.
 			r.checkErrors(t, func(rpc, _, grpc int) int {
 				return map[string]int{"JSONRPC": rpc, "GRPC": grpc}[binding]
