@@ -52,8 +52,8 @@ const (
 	backlogFor = 500 * time.Millisecond
 )
 
-// backlog is what other replicas have committed and the log does not hold yet,
-// read once for all readers that miss something.
+// backlog is what is committed and the log does not hold yet, read once for all
+// readers that miss something.
 type backlog struct {
 	mu    sync.Mutex
 	until time.Time

@@ -76,7 +76,7 @@ type Engine struct {
 	skills map[string]*agent.Skill
 	counts map[string]*metrics.Skill
 	hub    *eventlog.Hub
-	// backlog of the other replicas, for readers that miss something.
+	// backlog is for readers that miss something.
 	backlog backlog
 	push    *push.Deliverer
 	// base is the context of runs: it ends when the engine stops.

@@ -104,6 +104,10 @@ func TestPurgedEventsGiveASnapshotMarkedAsAGap(t *testing.T) {
 		updates, err := p.Log.Replay(t.Context(), "doer", id, 1, 0)
 		return err == nil && len(updates) == 5
 	})
+	r.soon("the outbox has none of them", func() bool {
+		list, err := p.store.Backlog(t.Context(), 1)
+		return err == nil && len(list) == 0
+	})
 	r.must(stream.Purge(t.Context()))
 	s := p.subscribe(id, "1.2")
 	done := make(chan *a2apb.StreamResponse, 1)

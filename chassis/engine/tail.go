@@ -153,8 +153,8 @@ func (t *tailer) mend(ctx context.Context) error {
 	return t.skip(ctx)
 }
 
-// recover sends what the log holds of the events that come next, and what other
-// replicas have committed that the log does not hold yet. It tells whether the log
+// recover sends what the log holds of the events that come next, and what is
+// committed that the log does not hold yet. It tells whether the log
 // could be read.
 func (t *tailer) recover(ctx context.Context) (bool, error) {
 	epoch := t.e.Store.Epoch()

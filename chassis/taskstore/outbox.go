@@ -132,10 +132,10 @@ func (s *Store) readOutbox(ctx context.Context, which string, replica string, bo
 	return entries, rows.Err()
 }
 
-// Backlog reads what the other replicas, living and dead, have committed and the
-// log has not confirmed, oldest first: at most limit commits.
+// Backlog reads what all replicas, living and dead, have committed and the log has
+// not confirmed, oldest first: at most limit commits.
 func (s *Store) Backlog(ctx context.Context, limit int) ([]eventlog.Entry, error) {
-	return s.readOutbox(ctx, `replica <> $1 AND seq > $2`, s.replica, 0, limit)
+	return s.readOutbox(ctx, `replica <> $1 AND seq > $2`, "", 0, limit) // no replica is called ""
 }
 
 // Relayed removes rows that the event log has confirmed. For this replica's own
