@@ -47,7 +47,7 @@ type Signer struct {
 	clock   clock.Clock
 	signer  jose.Signer
 	mu      sync.Mutex
-	recent  map[recentKey]signed
+	recent  recent[recentKey, signed]
 }
 
 type recentKey struct{ audience, grant, task, root string }
@@ -63,7 +63,7 @@ func NewSigner(service string, key ed25519.PrivateKey, c clock.Clock) (*Signer, 
 	if err != nil {
 		return nil, fmt.Errorf("signer of %s: %w", service, err)
 	}
-	return &Signer{service: service, clock: c, signer: s, recent: map[recentKey]signed{}}, nil
+	return &Signer{service: service, clock: c, signer: s}, nil
 }
 
 // Grant signs that a principal asked. Only the gateway's grants are believed. A
@@ -80,7 +80,7 @@ func (s *Signer) Token(audience string, c Call) (string, error) {
 	now := s.clock.Now()
 	key := recentKey{audience, c.Grant, c.TaskID, c.RootTaskID}
 	s.mu.Lock()
-	recent, ok := s.recent[key]
+	recent, ok := s.recent.get(key)
 	s.mu.Unlock()
 	if ok && now.Before(recent.until) {
 		return recent.token, nil
@@ -96,16 +96,10 @@ func (s *Signer) Token(audience string, c Call) (string, error) {
 		return "", err
 	}
 	s.mu.Lock()
-	if len(s.recent) >= cacheSize {
-		clear(s.recent)
-	}
-	s.recent[key] = signed{token, now.Add(lifetime / 2)}
+	s.recent.put(key, signed{token, now.Add(lifetime / 2)}, now)
 	s.mu.Unlock()
 	return token, nil
 }
-
-// cacheSize bounds the caches of tokens; a full one starts afresh.
-const cacheSize = 8192
 
 // Verifier verifies tokens addressed to one service.
 type Verifier struct {
@@ -113,8 +107,8 @@ type Verifier struct {
 	clock   clock.Clock
 	keys    Keyring
 	mu      sync.RWMutex
-	tokens  map[string]verified
-	grants  map[string]Principal
+	tokens  recent[string, verified]
+	grants  recent[string, Principal]
 }
 
 type verified struct {
@@ -124,18 +118,18 @@ type verified struct {
 
 // NewVerifier makes the verifier of a service over the public keys it trusts.
 func NewVerifier(service string, keys Keyring, c clock.Clock) *Verifier {
-	return &Verifier{service: service, clock: c, keys: keys, tokens: map[string]verified{}, grants: map[string]Principal{}}
+	return &Verifier{service: service, clock: c, keys: keys}
 }
 
 // Verify checks a token's signature, audience and times, and the grant it
-// carries. Verified tokens are remembered until they expire. The error is ErrToken.
+// carries. Verified tokens are remembered for a while. The error is ErrToken.
 func (v *Verifier) Verify(token string) (Call, error) { return v.VerifyAt(token, v.clock.Now()) }
 
 // VerifyAt is Verify for a token that was used at a time which the caller trusts,
 // such as that at which a queue of the platform took its message.
 func (v *Verifier) VerifyAt(token string, now time.Time) (Call, error) {
 	v.mu.RLock()
-	known, ok := v.tokens[token]
+	known, ok := v.tokens.get(token)
 	v.mu.RUnlock()
 	if ok && now.Before(known.until) {
 		return known.call, nil
@@ -159,17 +153,14 @@ func (v *Verifier) VerifyAt(token string, now time.Time) (Call, error) {
 		call.Principal = p
 	}
 	v.mu.Lock()
-	if len(v.tokens) >= cacheSize {
-		clear(v.tokens)
-	}
-	v.tokens[token] = verified{call, claims.Expiry.Time()}
+	v.tokens.put(token, verified{call, claims.Expiry.Time()}, v.clock.Now())
 	v.mu.Unlock()
 	return call, nil
 }
 
 func (v *Verifier) grant(token string) (Principal, error) {
 	v.mu.RLock()
-	p, ok := v.grants[token]
+	p, ok := v.grants.get(token)
 	v.mu.RUnlock()
 	if ok {
 		return p, nil
@@ -180,10 +171,7 @@ func (v *Verifier) grant(token string) (Principal, error) {
 	}
 	p = Principal{Subject: claims.Subject, Organisation: claims.Organisation, Scopes: claims.Scopes}
 	v.mu.Lock()
-	if len(v.grants) >= cacheSize {
-		clear(v.grants)
-	}
-	v.grants[token] = p
+	v.grants.put(token, p, v.clock.Now())
 	v.mu.Unlock()
 	return p, nil
 }
