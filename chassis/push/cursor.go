@@ -14,6 +14,8 @@ type cursor struct {
 	config *a2apb.TaskPushNotificationConfig
 	host   string
 	claim  int64
+	// claimedAt is when this replica learnt of the claim.
+	claimedAt time.Time
 	// version was delivered, target is committed, settled is stored.
 	version, target, settled int64
 	settledAt                time.Time
@@ -54,7 +56,8 @@ func (d *Deliverer) adopt(p *taskstore.Push) *cursor {
 		return c
 	}
 	c.config, c.host, c.claim, c.done = p.Config, hostOf(p.Config.GetUrl()), p.Claim, false
-	c.version, c.settled, c.settledAt = p.Version, p.Version, d.Clock.Now()
+	c.claimedAt = d.Clock.Now()
+	c.version, c.settled, c.settledAt = p.Version, p.Version, c.claimedAt
 	c.failures, c.reason = p.Failures, p.Reason
 	return c
 }

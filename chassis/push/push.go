@@ -26,6 +26,8 @@ import (
 type Store interface {
 	Get(ctx context.Context, taskID string) (*taskstore.Record, error)
 	Epoch() int64
+	// Held tells whether this replica's lease has held from a time until now.
+	Held(from time.Time) bool
 	DuePushes(ctx context.Context, own bool, limit int) ([]*taskstore.Push, error)
 	NextPush(ctx context.Context) (time.Time, error)
 	ClaimPushes(ctx context.Context, list []*taskstore.Push) ([]*taskstore.Push, error)

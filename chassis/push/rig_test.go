@@ -43,6 +43,7 @@ type rig struct {
 	clock *clocktest.Clock
 	log   *logged
 	key   ed25519.PrivateKey
+	alive []*replica // renew their lease as time passes
 }
 
 func newRig(t *testing.T) *rig {
@@ -76,8 +77,7 @@ type replica struct {
 	registry *prometheus.Registry
 	rig      *rig
 	stop     func()
-	// stalled replicas keep their claims and tell nobody.
-	once sync.Once
+	once     sync.Once
 }
 
 func (r *rig) start(name string, change ...func(*push.Config)) *replica {
@@ -103,6 +103,7 @@ func (r *rig) start(name string, change ...func(*push.Config)) *replica {
 	go func() { defer close(done); p.Run(ctx) }()
 	p.stop = func() { p.once.Do(func() { cancel(); <-done; r.must(p.store.Close(context.Background())) }) }
 	r.Cleanup(p.stop)
+	r.alive = append(r.alive, p)
 	return p
 }
 
@@ -262,6 +263,17 @@ func (r *rig) soon(what string, holds func() bool) {
 	}
 }
 
+// pass lets time pass; every replica that is alive holds its lease.
+func (r *rig) pass(d time.Duration) {
+	r.Helper()
+	for ; d > 0; d -= lease / 4 {
+		r.clock.Advance(min(d, lease/4))
+		for _, p := range r.alive {
+			r.must(p.store.Renew(r.Context()))
+		}
+	}
+}
+
 // eventually lets time pass until the condition holds.
 func (r *rig) eventually(what string, holds func() bool) {
 	r.Helper()
@@ -269,7 +281,7 @@ func (r *rig) eventually(what string, holds func() bool) {
 		if time.Now().After(limit) {
 			r.Fatalf("it never came about that %s\n%s", what, r.log)
 		}
-		r.clock.Advance(200 * time.Millisecond)
+		r.pass(200 * time.Millisecond)
 	}
 }
 

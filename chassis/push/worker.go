@@ -34,9 +34,14 @@ func (d *Deliverer) deliver(f flight) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for f.cursor != nil {
+		// After a stall the claim may be another's; what it sends must not be overtaken.
+		held := d.Store.Held(f.claimedAt)
 		j := job{key: f.key, config: f.config, claim: f.claim, event: d.next(f.cursor), version: f.version, traceparent: f.traceparent}
 		d.mu.Unlock()
-		r := d.attempt(d.work, j)
+		var r result
+		if held {
+			r = d.attempt(d.work, j)
+		}
 		d.mu.Lock()
 		d.landed(f, j.claim, r)
 		f = d.lanes.pop()

@@ -48,7 +48,11 @@ func (s *Store) register(ctx context.Context, exclusive bool) error {
 	if err := s.repairPushes(ctx, tx, now); err != nil {
 		return err
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	s.tenure.extend(now, s.lease)
+	return nil
 }
 
 // Restored raises the restore epoch of a database that was restored from a backup
@@ -71,9 +75,9 @@ func Restored(ctx context.Context, db *sqldb.DB) error {
 // Renew extends the replica's lease. It returns ErrFenced when another replica
 // has already taken its tasks over; the replica must then stop and register anew.
 func (s *Store) Renew(ctx context.Context) error {
-	return s.committer.do(ctx, func(ctx context.Context, b *batch) error {
-		res, err := b.tx.ExecContext(ctx, `UPDATE replicas SET expires_at = $1 WHERE id = $2`,
-			s.clock.Now().Add(s.lease).UnixNano(), s.replica)
+	now := s.clock.Now()
+	err := s.committer.do(ctx, func(ctx context.Context, b *batch) error {
+		res, err := b.tx.ExecContext(ctx, `UPDATE replicas SET expires_at = $1 WHERE id = $2`, now.Add(s.lease).UnixNano(), s.replica)
 		if err != nil {
 			return err
 		}
@@ -85,6 +89,10 @@ func (s *Store) Renew(ctx context.Context) error {
 		}
 		return nil
 	})
+	if err == nil {
+		s.tenure.extend(now, s.lease)
+	}
+	return err
 }
 
 // leave gives the tasks free for the others, due at once, and removes the replica.
@@ -222,10 +230,14 @@ func (s *Store) Bury(ctx context.Context) error {
 // Rejoin registers a replica whose lease was lost. What it owned before may have
 // been taken over; its epoch tells.
 func (s *Store) Rejoin(ctx context.Context) error {
-	return s.committer.do(ctx, func(ctx context.Context, b *batch) error {
-		now := s.clock.Now()
+	now := s.clock.Now()
+	err := s.committer.do(ctx, func(ctx context.Context, b *batch) error {
 		_, err := b.tx.ExecContext(ctx, `INSERT INTO replicas (id, started_at, expires_at) VALUES ($1,$2,$3)
 			ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at`, s.replica, now.UnixNano(), now.Add(s.lease).UnixNano())
 		return err
 	})
+	if err == nil {
+		s.tenure.extend(now, s.lease)
+	}
+	return err
 }

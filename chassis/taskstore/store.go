@@ -54,6 +54,7 @@ type Store struct {
 	committer *committer
 	stmts     statements
 	epoch     int64
+	tenure    tenure
 
 	listener atomic.Pointer[Listener]
 	outbox   outbox
