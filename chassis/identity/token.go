@@ -112,8 +112,8 @@ type Verifier struct {
 }
 
 type verified struct {
-	call  Call
-	until time.Time
+	call        Call
+	from, until time.Time
 }
 
 // NewVerifier makes the verifier of a service over the public keys it trusts.
@@ -131,15 +131,15 @@ func (v *Verifier) VerifyAt(token string, now time.Time) (Call, error) {
 	v.mu.RLock()
 	known, ok := v.tokens.get(token)
 	v.mu.RUnlock()
-	if ok && now.Before(known.until) {
+	if ok && !now.Before(known.from) && now.Before(known.until) {
 		return known.call, nil
 	}
 	var claims tokenClaims
 	if err := v.keys.open(token, &claims, func() string { return claims.Issuer }); err != nil {
 		return Call{}, fmt.Errorf("%w: %w", ErrToken, err)
 	}
-	if claims.Expiry == nil {
-		return Call{}, fmt.Errorf("%w: it has no expiry", ErrToken)
+	if claims.Expiry == nil || claims.IssuedAt == nil {
+		return Call{}, fmt.Errorf("%w: it does not say from when and until when it is good", ErrToken)
 	}
 	if err := claims.ValidateWithLeeway(jwt.Expected{AnyAudience: jwt.Audience{v.service}, Time: now}, leeway); err != nil {
 		return Call{}, fmt.Errorf("%w: %w", ErrToken, err)
@@ -153,7 +153,7 @@ func (v *Verifier) VerifyAt(token string, now time.Time) (Call, error) {
 		call.Principal = p
 	}
 	v.mu.Lock()
-	v.tokens.put(token, verified{call, claims.Expiry.Time()}, v.clock.Now())
+	v.tokens.put(token, verified{call, claims.IssuedAt.Time(), claims.Expiry.Time()}, v.clock.Now())
 	v.mu.Unlock()
 	return call, nil
 }

@@ -173,7 +173,11 @@ func TestATokenIsGoodForTheTimeAtWhichItWasUsed(t *testing.T) {
 	tok := token(t, r.signer(t, "planner"), "research", identity.Call{TaskID: "t1"})
 	r.clock.Advance(time.Hour)
 	v := r.verifier("research")
-	for after, good := range map[time.Duration]bool{-time.Hour: false, 0: true, 5 * time.Minute: true, 6 * time.Minute: false} {
+	for _, c := range []struct {
+		after time.Duration
+		good  bool
+	}{{-time.Hour, false}, {0, true}, {-time.Hour, false}, {5 * time.Minute, true}, {6 * time.Minute, false}, {0, true}} {
+		after, good := c.after, c.good
 		call, err := v.VerifyAt(tok, start.Add(after))
 		if good != (err == nil) || good && call.TaskID != "t1" || !good && !errors.Is(err, identity.ErrToken) {
 			t.Errorf("used %v after it was signed: %+v, %v", after, call, err)
