@@ -39,6 +39,9 @@ type Config struct {
 	// PublicGRPCAddress is the host:port under which clients reach PublicGRPC. Empty
 	// means the host of PublicURL and the port in use.
 	PublicGRPCAddress string `yaml:"public_grpc_address"`
+	// CurrentOnly leaves out what serves clients of A2A 0.3: its methods, and its fields
+	// on cards, which readers that are stricter than the specification refuse.
+	CurrentOnly bool `yaml:"current_only"`
 	// RateLimit bounds calls.
 	RateLimit RateLimit `yaml:"rate_limit"`
 	// Tenants are the personas that may be called directly beside the planner at the

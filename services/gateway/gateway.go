@@ -133,7 +133,9 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	if err := r.serveHTTP(c, guard, source, httpListener); err != nil {
 		return nil, err
 	}
-	legacy.Register(r.publicGRPC, r.innerConn, base.Log)
+	if !c.CurrentOnly {
+		legacy.Register(r.publicGRPC, r.innerConn, base.Log)
+	}
 	go func() { r.failed <- r.publicGRPC.Serve(grpcListener) }()
 	return r, nil
 }
@@ -154,7 +156,7 @@ func (r *Running) listen(field, address string) (net.Listener, error) {
 
 // publicAddress is where clients are told to find the gateway, never what it is bound to.
 func publicAddress(c Config, grpcAddr, httpAddr net.Addr) cards.Address {
-	a := cards.Address{HTTP: strings.TrimRight(c.PublicURL, "/"), GRPC: c.PublicGRPCAddress}
+	a := cards.Address{HTTP: strings.TrimRight(c.PublicURL, "/"), GRPC: c.PublicGRPCAddress, CurrentOnly: c.CurrentOnly}
 	if a.HTTP == "" {
 		scheme := "http://"
 		if c.PublicTLS != "" {

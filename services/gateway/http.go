@@ -35,7 +35,11 @@ const (
 // serveHTTP serves the HTTP bindings on the public port, and health and metrics
 // on the operators' port if there is one.
 func (r *Running) serveHTTP(c Config, guard *edge.Guard, source *cards.Source, public net.Listener) error {
-	a2a, err := binding.New(r.innerConn, binding.Config{Cards: source.Card, Clock: r.base.Clock, Log: r.base.Log, MaxBody: edge.MaxRequest, Older: legacy.Dialect()})
+	served := binding.Config{Cards: source.Card, Clock: r.base.Clock, Log: r.base.Log, MaxBody: edge.MaxRequest}
+	if !c.CurrentOnly {
+		served.Older = legacy.Dialect()
+	}
+	a2a, err := binding.New(r.innerConn, served)
 	if err != nil {
 		return err
 	}

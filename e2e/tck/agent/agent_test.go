@@ -223,8 +223,8 @@ func TestTheCardDeclaresWhatWasAskedFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := &a2apb.AgentCard{}
-		// Beside what 1.0 knows the card has what clients of A2A 0.3 read.
-		if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, got); err != nil {
+		// Read strictly, as the kit does: nothing of A2A 0.3 is on it.
+		if err := protojson.Unmarshal(text, got); err != nil {
 			t.Fatalf("%s: card %s: %v", card, text, err)
 		}
 		if got.GetCapabilities().GetExtendedAgentCard() != want.extended {

@@ -89,7 +89,7 @@ func start(ctx context.Context, o options) (_ *system, err error) {
 			Peers: map[string]string{front: front},
 		},
 		PublicGRPC: "127.0.0.1:0", PublicHTTP: "127.0.0.1:0", PublicURL: s.http, PublicGRPCAddress: s.grpc,
-		Tenants: []string{}, RateLimit: gateway.RateLimit{Caller: unlimited, Anonymous: unlimited},
+		Tenants: []string{}, CurrentOnly: true, RateLimit: gateway.RateLimit{Caller: unlimited, Anonymous: unlimited},
 	}, env)
 	if err != nil {
 		return nil, err

@@ -33,6 +33,8 @@ type Address struct {
 	HTTP string
 	// GRPC is host:port.
 	GRPC string
+	// CurrentOnly says that clients of A2A 0.3 are not served.
+	CurrentOnly bool
 }
 
 // Source gives the cards of agents by tenant.
@@ -146,6 +148,9 @@ func (s *Source) Complete(tenant string, card *a2apb.AgentCard) *a2apb.AgentCard
 // legacy are the interfaces for clients of A2A 0.3, which knows no tenants: over
 // HTTP the address names the agent, over gRPC there is only the one at the root.
 func (s *Source) legacy(tenant string) []*a2apb.AgentInterface {
+	if s.address.CurrentOnly {
+		return nil
+	}
 	base := s.address.HTTP
 	if tenant != "" {
 		base += "/" + tenant
