@@ -73,7 +73,10 @@ func start(ctx context.Context, o options) (_ *system, err error) {
 	}
 	env.Key = private[front]
 	running, err := service.Start(ctx, service.Definition{
-		Name: front, Config: service.Config{Database: "sqlite:" + filepath.Join(o.dir, "agent.db")},
+		Name: front, Config: service.Config{
+			Database: "sqlite:" + filepath.Join(o.dir, "agent.db"),
+			Push:     service.Push{Allow: []string{"127.0.0.0/8"}}, // where the kit listens
+		},
 		Build: func(context.Context, *service.Base) (*service.Persona, error) { return persona(o.card, o.clock) },
 	}, env)
 	if err != nil {
