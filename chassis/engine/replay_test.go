@@ -186,7 +186,7 @@ func TestReadersOnEveryReplicaHearOfATaskWhileNATSIsAway(t *testing.T) {
 		heard := func(what string, pieces int) {
 			t.Helper()
 			want := fmt.Sprintf("1.%d", 2+pieces)
-			r.eventually("all hear "+what, func() bool {
+			r.calmly("all hear "+what, func() bool {
 				for f, s := range streams {
 					for more := true; more; {
 						select {
