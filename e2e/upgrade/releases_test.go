@@ -21,10 +21,10 @@ import (
 // root is the repository.
 const root = "../.."
 
-// firstRelease is the commit that introduced the rule by which releases fit one
-// database (decision 32): the oldest that can run beside newer ones. It does not
-// know the tables of webhooks, which later ones have.
-const firstRelease = "4ce78bd460267281bc2818f4385c3527c32cb9fc"
+// firstRelease is the summary of the commit that introduced the rule by which
+// releases fit one database (decision 32): the oldest that can run beside newer
+// ones. It does not know the tables of webhooks, which later ones have.
+const firstRelease = "Migrate by command only, and admit older programs where a schema only grew"
 
 // services in the order in which they are started.
 var services = []string{"security", "memory", "validator", "research", "planner", "gateway"}
@@ -33,7 +33,11 @@ var services = []string{"security", "memory", "validator", "research", "planner"
 func oldRelease(t *testing.T) (bin string) {
 	t.Helper()
 	source := t.TempDir()
-	unpack(t, strings.NewReader(git(t, "archive", firstRelease)), source)
+	commit := strings.TrimSpace(git(t, "log", "--format=%H", "--fixed-strings", "--grep="+firstRelease))
+	if commit == "" {
+		t.Fatalf("no commit %q: the old release is built from the history of the repository, which must be whole", firstRelease)
+	}
+	unpack(t, strings.NewReader(git(t, "archive", commit)), source)
 	return build(t, source)
 }
 
