@@ -47,6 +47,10 @@ func main() {
 
 // run does what is asked for and gives the exit code.
 func run(ctx context.Context, what string, o options) int {
+	if o.plans < 1 || o.trials < 1 || o.soak < time.Minute {
+		fmt.Fprintln(os.Stderr, "chaos: a run without plans, without trials or of less than a minute shows nothing; want -plans and -trials of at least 1, -for of at least 1m")
+		return 2
+	}
 	good, err := true, error(nil)
 	switch what {
 	case "", "incidents":
