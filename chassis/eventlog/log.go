@@ -58,18 +58,32 @@ func Open(ctx context.Context, nc *nats.Conn, r Retention) (*Log, error) {
 	return &Log{nc: nc, js: js, stream: stream}, nil
 }
 
-// replicas of a stream in a NATS cluster, so that it stays when a server is lost.
-const replicas = 3
+const (
+	// replicas of a stream in a NATS cluster, so that it stays when a server is lost.
+	replicas = 3
+	// gathering is how long a cluster that has just started may take until its servers
+	// know of each other, before a stream is held by fewer.
+	gathering = 5 * time.Second
+)
 
 // Ensure makes a stream, or brings one of another configuration up to date. One
 // that is as it should be is left alone. In a cluster it is held by three servers,
-// or by as many as there are.
+// or, when they do not gather within 5 s, by as many as there are.
 func Ensure(ctx context.Context, js jetstream.JetStream, c jetstream.StreamConfig) (jetstream.Stream, error) {
 	c.Replicas = 1
 	if js.Conn().ConnectedClusterName() != "" {
 		c.Replicas = replicas
 	}
 	stream, err := put(ctx, js, c)
+	patience, cancel := context.WithTimeout(ctx, gathering)
+	defer cancel()
+	for fewServers(err) && patience.Err() == nil {
+		select {
+		case <-patience.Done():
+		case <-time.After(gathering / 50):
+		}
+		stream, err = put(ctx, js, c)
+	}
 	for c.Replicas > 1 && fewServers(err) {
 		c.Replicas--
 		stream, err = put(ctx, js, c)
