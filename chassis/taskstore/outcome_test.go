@@ -276,6 +276,20 @@ func TestWritesOutliveTheServersCrashes(t *testing.T) {
 	}
 }
 
+// A replica whose idle connections the server's crash has cut stops as any other.
+func TestAReplicaLeavesThoughTheServerHasCrashed(t *testing.T) {
+	server := postgres.Server(t)
+	r := newRig(t, postgres.URL(t))
+	s, other := r.patient("a"), r.patient("b")
+	r.create(s, "t1")
+	server.Stop()
+	r.must(server.Start())
+	r.must(s.Close(t.Context()))
+	if due, err := other.Due(t.Context(), 10); err != nil || len(due) != 1 {
+		t.Errorf("due at the other replica are %v, %v; want the task of the one that left", due, err)
+	}
+}
+
 // A transaction that PostgreSQL ends to break a deadlock is tried again.
 func TestADeadlockIsTriedAgain(t *testing.T) {
 	r := newRig(t, postgres.URL(t))

@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"sabha.dev/chassis/outage"
 	"sabha.dev/chassis/sqldb"
 )
 
@@ -97,6 +98,18 @@ func (s *Store) Renew(ctx context.Context) error {
 
 // leave gives the tasks free for the others, due at once, and removes the replica.
 func (s *Store) leave(ctx context.Context) error {
+	err := s.tryLeave(ctx)
+	if outage.Of(err) { // a connection that broke while it was idle shows only now
+		s.db.Renew()
+		err = s.tryLeave(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("the tasks of this replica are free only when its lease has run out: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) tryLeave(ctx context.Context) error {
 	tx, err := s.db.Write.BeginTx(ctx, nil)
 	if err != nil {
 		return err
