@@ -114,7 +114,23 @@ type ListTasksRequest struct {
 	PageSize  int32  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Only this task. The other fields are then not used, and nothing is counted.
-	TaskId        string `protobuf:"bytes,4,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	TaskId string `protobuf:"bytes,4,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	// Each of the following narrows the list; empty or 0 does not. Counts are then of what is listed.
+	// The playbook's name.
+	Playbook string `protobuf:"bytes,5,opt,name=playbook,proto3" json:"playbook,omitempty"`
+	// An agent that a step of the plan calls.
+	Agent string `protobuf:"bytes,6,opt,name=agent,proto3" json:"agent,omitempty"`
+	// organisation/subject of who asked.
+	Principal string `protobuf:"bytes,7,opt,name=principal,proto3" json:"principal,omitempty"`
+	ContextId string `protobuf:"bytes,8,opt,name=context_id,json=contextId,proto3" json:"context_id,omitempty"`
+	// Words that the request contains.
+	Query         string                 `protobuf:"bytes,9,opt,name=query,proto3" json:"query,omitempty"`
+	CreatedAfter  *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_after,json=createdAfter,proto3" json:"created_after,omitempty"`
+	CreatedBefore *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=created_before,json=createdBefore,proto3" json:"created_before,omitempty"`
+	// A step waits for its next try.
+	Retrying bool `protobuf:"varint,12,opt,name=retrying,proto3" json:"retrying,omitempty"`
+	// A step has failed: this one, or any when it is "*".
+	FailedStep    string `protobuf:"bytes,13,opt,name=failed_step,json=failedStep,proto3" json:"failed_step,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -173,6 +189,69 @@ func (x *ListTasksRequest) GetPageToken() string {
 func (x *ListTasksRequest) GetTaskId() string {
 	if x != nil {
 		return x.TaskId
+	}
+	return ""
+}
+
+func (x *ListTasksRequest) GetPlaybook() string {
+	if x != nil {
+		return x.Playbook
+	}
+	return ""
+}
+
+func (x *ListTasksRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *ListTasksRequest) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
+}
+
+func (x *ListTasksRequest) GetContextId() string {
+	if x != nil {
+		return x.ContextId
+	}
+	return ""
+}
+
+func (x *ListTasksRequest) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
+}
+
+func (x *ListTasksRequest) GetCreatedAfter() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAfter
+	}
+	return nil
+}
+
+func (x *ListTasksRequest) GetCreatedBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedBefore
+	}
+	return nil
+}
+
+func (x *ListTasksRequest) GetRetrying() bool {
+	if x != nil {
+		return x.Retrying
+	}
+	return false
+}
+
+func (x *ListTasksRequest) GetFailedStep() string {
+	if x != nil {
+		return x.FailedStep
 	}
 	return ""
 }
@@ -1011,6 +1090,709 @@ func (x *Hop) GetAdmission() string {
 	return ""
 }
 
+type GetTaskRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetTaskRequest) Reset() {
+	*x = GetTaskRequest{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetTaskRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetTaskRequest) ProtoMessage() {}
+
+func (x *GetTaskRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetTaskRequest.ProtoReflect.Descriptor instead.
+func (*GetTaskRequest) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *GetTaskRequest) GetTaskId() string {
+	if x != nil {
+		return x.TaskId
+	}
+	return ""
+}
+
+type GetTaskResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Summary *TaskSummary           `protobuf:"bytes,1,opt,name=summary,proto3" json:"summary,omitempty"`
+	// A serialised lf.a2a.v1.Task with its history and artifacts.
+	Task          []byte `protobuf:"bytes,2,opt,name=task,proto3" json:"task,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetTaskResponse) Reset() {
+	*x = GetTaskResponse{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetTaskResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetTaskResponse) ProtoMessage() {}
+
+func (x *GetTaskResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetTaskResponse.ProtoReflect.Descriptor instead.
+func (*GetTaskResponse) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *GetTaskResponse) GetSummary() *TaskSummary {
+	if x != nil {
+		return x.Summary
+	}
+	return nil
+}
+
+func (x *GetTaskResponse) GetTask() []byte {
+	if x != nil {
+		return x.Task
+	}
+	return nil
+}
+
+type ListEventsRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	TaskId string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	// Only events of a higher version.
+	After int64 `protobuf:"varint,2,opt,name=after,proto3" json:"after,omitempty"`
+	// 1 to 1,000; 0 means 200.
+	PageSize      int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListEventsRequest) Reset() {
+	*x = ListEventsRequest{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListEventsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListEventsRequest) ProtoMessage() {}
+
+func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListEventsRequest.ProtoReflect.Descriptor instead.
+func (*ListEventsRequest) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ListEventsRequest) GetTaskId() string {
+	if x != nil {
+		return x.TaskId
+	}
+	return ""
+}
+
+func (x *ListEventsRequest) GetAfter() int64 {
+	if x != nil {
+		return x.After
+	}
+	return 0
+}
+
+func (x *ListEventsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+type ListEventsResponse struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Events []*TaskEvent           `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	// Whether there are more after the last one.
+	More bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	// The newest version of the task. Events between the last of the log and it are on their way.
+	Newest        int64 `protobuf:"varint,3,opt,name=newest,proto3" json:"newest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListEventsResponse) Reset() {
+	*x = ListEventsResponse{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListEventsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListEventsResponse) ProtoMessage() {}
+
+func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListEventsResponse.ProtoReflect.Descriptor instead.
+func (*ListEventsResponse) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ListEventsResponse) GetEvents() []*TaskEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *ListEventsResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+func (x *ListEventsResponse) GetNewest() int64 {
+	if x != nil {
+		return x.Newest
+	}
+	return 0
+}
+
+type TaskEvent struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Version int64                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	At      *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	// A serialised lf.a2a.v1.StreamResponse.
+	StreamResponse []byte `protobuf:"bytes,3,opt,name=stream_response,json=streamResponse,proto3" json:"stream_response,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *TaskEvent) Reset() {
+	*x = TaskEvent{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TaskEvent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TaskEvent) ProtoMessage() {}
+
+func (x *TaskEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TaskEvent.ProtoReflect.Descriptor instead.
+func (*TaskEvent) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *TaskEvent) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *TaskEvent) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *TaskEvent) GetStreamResponse() []byte {
+	if x != nil {
+		return x.StreamResponse
+	}
+	return nil
+}
+
+type CancelTasksRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 200.
+	TaskIds []string `protobuf:"bytes,1,rep,name=task_ids,json=taskIds,proto3" json:"task_ids,omitempty"`
+	// Needed: why, in a sentence.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelTasksRequest) Reset() {
+	*x = CancelTasksRequest{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelTasksRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelTasksRequest) ProtoMessage() {}
+
+func (x *CancelTasksRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelTasksRequest.ProtoReflect.Descriptor instead.
+func (*CancelTasksRequest) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *CancelTasksRequest) GetTaskIds() []string {
+	if x != nil {
+		return x.TaskIds
+	}
+	return nil
+}
+
+func (x *CancelTasksRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type CancelTasksResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of the request.
+	Outcomes      []*CancelOutcome `protobuf:"bytes,1,rep,name=outcomes,proto3" json:"outcomes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelTasksResponse) Reset() {
+	*x = CancelTasksResponse{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelTasksResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelTasksResponse) ProtoMessage() {}
+
+func (x *CancelTasksResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelTasksResponse.ProtoReflect.Descriptor instead.
+func (*CancelTasksResponse) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *CancelTasksResponse) GetOutcomes() []*CancelOutcome {
+	if x != nil {
+		return x.Outcomes
+	}
+	return nil
+}
+
+type CancelOutcome struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	TaskId string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	// The state after it, by name; empty when it was refused.
+	State         string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	Error         string `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelOutcome) Reset() {
+	*x = CancelOutcome{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelOutcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelOutcome) ProtoMessage() {}
+
+func (x *CancelOutcome) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelOutcome.ProtoReflect.Descriptor instead.
+func (*CancelOutcome) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *CancelOutcome) GetTaskId() string {
+	if x != nil {
+		return x.TaskId
+	}
+	return ""
+}
+
+func (x *CancelOutcome) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *CancelOutcome) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+type GetFiguresRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The span that is looked at, up to now, seconds: 60 to 604,800; 0 means 3,600.
+	Seconds       int64 `protobuf:"varint,1,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetFiguresRequest) Reset() {
+	*x = GetFiguresRequest{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetFiguresRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetFiguresRequest) ProtoMessage() {}
+
+func (x *GetFiguresRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetFiguresRequest.ProtoReflect.Descriptor instead.
+func (*GetFiguresRequest) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *GetFiguresRequest) GetSeconds() int64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+type GetFiguresResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tasks by state name, of all time.
+	Tasks map[string]int64 `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// The span in 30 equal parts, oldest first.
+	Buckets []*Bucket `protobuf:"bytes,2,rep,name=buckets,proto3" json:"buckets,omitempty"`
+	// By agent and skill, over the span, from the audit rows of this service.
+	Skills        []*SkillFigures `protobuf:"bytes,3,rep,name=skills,proto3" json:"skills,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetFiguresResponse) Reset() {
+	*x = GetFiguresResponse{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetFiguresResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetFiguresResponse) ProtoMessage() {}
+
+func (x *GetFiguresResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetFiguresResponse.ProtoReflect.Descriptor instead.
+func (*GetFiguresResponse) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *GetFiguresResponse) GetTasks() map[string]int64 {
+	if x != nil {
+		return x.Tasks
+	}
+	return nil
+}
+
+func (x *GetFiguresResponse) GetBuckets() []*Bucket {
+	if x != nil {
+		return x.Buckets
+	}
+	return nil
+}
+
+func (x *GetFiguresResponse) GetSkills() []*SkillFigures {
+	if x != nil {
+		return x.Skills
+	}
+	return nil
+}
+
+type Bucket struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	From          *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
+	Started       int64                  `protobuf:"varint,2,opt,name=started,proto3" json:"started,omitempty"`
+	Completed     int64                  `protobuf:"varint,3,opt,name=completed,proto3" json:"completed,omitempty"`
+	Failed        int64                  `protobuf:"varint,4,opt,name=failed,proto3" json:"failed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Bucket) Reset() {
+	*x = Bucket{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Bucket) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Bucket) ProtoMessage() {}
+
+func (x *Bucket) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Bucket.ProtoReflect.Descriptor instead.
+func (*Bucket) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *Bucket) GetFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *Bucket) GetStarted() int64 {
+	if x != nil {
+		return x.Started
+	}
+	return 0
+}
+
+func (x *Bucket) GetCompleted() int64 {
+	if x != nil {
+		return x.Completed
+	}
+	return 0
+}
+
+func (x *Bucket) GetFailed() int64 {
+	if x != nil {
+		return x.Failed
+	}
+	return 0
+}
+
+type SkillFigures struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Agent    string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
+	Skill    string                 `protobuf:"bytes,2,opt,name=skill,proto3" json:"skill,omitempty"`
+	Calls    int64                  `protobuf:"varint,3,opt,name=calls,proto3" json:"calls,omitempty"`
+	Failures int64                  `protobuf:"varint,4,opt,name=failures,proto3" json:"failures,omitempty"`
+	// Milliseconds.
+	P50           float64 `protobuf:"fixed64,5,opt,name=p50,proto3" json:"p50,omitempty"`
+	P95           float64 `protobuf:"fixed64,6,opt,name=p95,proto3" json:"p95,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SkillFigures) Reset() {
+	*x = SkillFigures{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SkillFigures) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SkillFigures) ProtoMessage() {}
+
+func (x *SkillFigures) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SkillFigures.ProtoReflect.Descriptor instead.
+func (*SkillFigures) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *SkillFigures) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *SkillFigures) GetSkill() string {
+	if x != nil {
+		return x.Skill
+	}
+	return ""
+}
+
+func (x *SkillFigures) GetCalls() int64 {
+	if x != nil {
+		return x.Calls
+	}
+	return 0
+}
+
+func (x *SkillFigures) GetFailures() int64 {
+	if x != nil {
+		return x.Failures
+	}
+	return 0
+}
+
+func (x *SkillFigures) GetP50() float64 {
+	if x != nil {
+		return x.P50
+	}
+	return 0
+}
+
+func (x *SkillFigures) GetP95() float64 {
+	if x != nil {
+		return x.P95
+	}
+	return 0
+}
+
 var File_sabha_admin_v1_admin_proto protoreflect.FileDescriptor
 
 const file_sabha_admin_v1_admin_proto_rawDesc = "" +
@@ -1018,13 +1800,25 @@ const file_sabha_admin_v1_admin_proto_rawDesc = "" +
 	"\x1asabha/admin/v1/admin.proto\x12\x0esabha.admin.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x10\n" +
 	"\x0eGetCardRequest\"%\n" +
 	"\x0fGetCardResponse\x12\x12\n" +
-	"\x04card\x18\x01 \x01(\fR\x04card\"\x7f\n" +
+	"\x04card\x18\x01 \x01(\fR\x04card\"\xc5\x03\n" +
 	"\x10ListTasksRequest\x12\x16\n" +
 	"\x06states\x18\x01 \x03(\tR\x06states\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\x12\x17\n" +
-	"\atask_id\x18\x04 \x01(\tR\x06taskId\"\xf0\x01\n" +
+	"\atask_id\x18\x04 \x01(\tR\x06taskId\x12\x1a\n" +
+	"\bplaybook\x18\x05 \x01(\tR\bplaybook\x12\x14\n" +
+	"\x05agent\x18\x06 \x01(\tR\x05agent\x12\x1c\n" +
+	"\tprincipal\x18\a \x01(\tR\tprincipal\x12\x1d\n" +
+	"\n" +
+	"context_id\x18\b \x01(\tR\tcontextId\x12\x14\n" +
+	"\x05query\x18\t \x01(\tR\x05query\x12?\n" +
+	"\rcreated_after\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\fcreatedAfter\x12A\n" +
+	"\x0ecreated_before\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\rcreatedBefore\x12\x1a\n" +
+	"\bretrying\x18\f \x01(\bR\bretrying\x12\x1f\n" +
+	"\vfailed_step\x18\r \x01(\tR\n" +
+	"failedStep\"\xf0\x01\n" +
 	"\x11ListTasksResponse\x121\n" +
 	"\x05tasks\x18\x01 \x03(\v2\x1b.sabha.admin.v1.TaskSummaryR\x05tasks\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12E\n" +
@@ -1103,14 +1897,68 @@ const file_sabha_admin_v1_admin_proto_rawDesc = "" +
 	"\x06reason\x18\x0e \x01(\tR\x06reason\x12%\n" +
 	"\x0erequest_digest\x18\x0f \x01(\tR\rrequestDigest\x12'\n" +
 	"\x0fresponse_digest\x18\x10 \x01(\tR\x0eresponseDigest\x12\x1c\n" +
-	"\tadmission\x18\x11 \x01(\tR\tadmission2\xb1\x03\n" +
+	"\tadmission\x18\x11 \x01(\tR\tadmission\")\n" +
+	"\x0eGetTaskRequest\x12\x17\n" +
+	"\atask_id\x18\x01 \x01(\tR\x06taskId\"\\\n" +
+	"\x0fGetTaskResponse\x125\n" +
+	"\asummary\x18\x01 \x01(\v2\x1b.sabha.admin.v1.TaskSummaryR\asummary\x12\x12\n" +
+	"\x04task\x18\x02 \x01(\fR\x04task\"_\n" +
+	"\x11ListEventsRequest\x12\x17\n" +
+	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x14\n" +
+	"\x05after\x18\x02 \x01(\x03R\x05after\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\"s\n" +
+	"\x12ListEventsResponse\x121\n" +
+	"\x06events\x18\x01 \x03(\v2\x19.sabha.admin.v1.TaskEventR\x06events\x12\x12\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\x12\x16\n" +
+	"\x06newest\x18\x03 \x01(\x03R\x06newest\"z\n" +
+	"\tTaskEvent\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\x03R\aversion\x12*\n" +
+	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12'\n" +
+	"\x0fstream_response\x18\x03 \x01(\fR\x0estreamResponse\"G\n" +
+	"\x12CancelTasksRequest\x12\x19\n" +
+	"\btask_ids\x18\x01 \x03(\tR\ataskIds\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"P\n" +
+	"\x13CancelTasksResponse\x129\n" +
+	"\boutcomes\x18\x01 \x03(\v2\x1d.sabha.admin.v1.CancelOutcomeR\boutcomes\"T\n" +
+	"\rCancelOutcome\x12\x17\n" +
+	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12\x14\n" +
+	"\x05error\x18\x03 \x01(\tR\x05error\"-\n" +
+	"\x11GetFiguresRequest\x12\x18\n" +
+	"\aseconds\x18\x01 \x01(\x03R\aseconds\"\xfb\x01\n" +
+	"\x12GetFiguresResponse\x12C\n" +
+	"\x05tasks\x18\x01 \x03(\v2-.sabha.admin.v1.GetFiguresResponse.TasksEntryR\x05tasks\x120\n" +
+	"\abuckets\x18\x02 \x03(\v2\x16.sabha.admin.v1.BucketR\abuckets\x124\n" +
+	"\x06skills\x18\x03 \x03(\v2\x1c.sabha.admin.v1.SkillFiguresR\x06skills\x1a8\n" +
+	"\n" +
+	"TasksEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x88\x01\n" +
+	"\x06Bucket\x12.\n" +
+	"\x04from\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x12\x18\n" +
+	"\astarted\x18\x02 \x01(\x03R\astarted\x12\x1c\n" +
+	"\tcompleted\x18\x03 \x01(\x03R\tcompleted\x12\x16\n" +
+	"\x06failed\x18\x04 \x01(\x03R\x06failed\"\x90\x01\n" +
+	"\fSkillFigures\x12\x14\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x14\n" +
+	"\x05skill\x18\x02 \x01(\tR\x05skill\x12\x14\n" +
+	"\x05calls\x18\x03 \x01(\x03R\x05calls\x12\x1a\n" +
+	"\bfailures\x18\x04 \x01(\x03R\bfailures\x12\x10\n" +
+	"\x03p50\x18\x05 \x01(\x01R\x03p50\x12\x10\n" +
+	"\x03p95\x18\x06 \x01(\x01R\x03p952\xff\x05\n" +
 	"\fAdminService\x12P\n" +
 	"\tListTasks\x12 .sabha.admin.v1.ListTasksRequest\x1a!.sabha.admin.v1.ListTasksResponse\x12M\n" +
 	"\bListHops\x12\x1f.sabha.admin.v1.ListHopsRequest\x1a .sabha.admin.v1.ListHopsResponse\x12_\n" +
 	"\x0eListDeadPushes\x12%.sabha.admin.v1.ListDeadPushesRequest\x1a&.sabha.admin.v1.ListDeadPushesResponse\x12S\n" +
 	"\n" +
 	"ResendPush\x12!.sabha.admin.v1.ResendPushRequest\x1a\".sabha.admin.v1.ResendPushResponse\x12J\n" +
-	"\aGetCard\x12\x1e.sabha.admin.v1.GetCardRequest\x1a\x1f.sabha.admin.v1.GetCardResponseB&Z$sabha.dev/gen/sabha/admin/v1;adminv1b\x06proto3"
+	"\aGetCard\x12\x1e.sabha.admin.v1.GetCardRequest\x1a\x1f.sabha.admin.v1.GetCardResponse\x12J\n" +
+	"\aGetTask\x12\x1e.sabha.admin.v1.GetTaskRequest\x1a\x1f.sabha.admin.v1.GetTaskResponse\x12S\n" +
+	"\n" +
+	"ListEvents\x12!.sabha.admin.v1.ListEventsRequest\x1a\".sabha.admin.v1.ListEventsResponse\x12V\n" +
+	"\vCancelTasks\x12\".sabha.admin.v1.CancelTasksRequest\x1a#.sabha.admin.v1.CancelTasksResponse\x12S\n" +
+	"\n" +
+	"GetFigures\x12!.sabha.admin.v1.GetFiguresRequest\x1a\".sabha.admin.v1.GetFiguresResponseB&Z$sabha.dev/gen/sabha/admin/v1;adminv1b\x06proto3"
 
 var (
 	file_sabha_admin_v1_admin_proto_rawDescOnce sync.Once
@@ -1124,7 +1972,7 @@ func file_sabha_admin_v1_admin_proto_rawDescGZIP() []byte {
 	return file_sabha_admin_v1_admin_proto_rawDescData
 }
 
-var file_sabha_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_sabha_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_sabha_admin_v1_admin_proto_goTypes = []any{
 	(*GetCardRequest)(nil),         // 0: sabha.admin.v1.GetCardRequest
 	(*GetCardResponse)(nil),        // 1: sabha.admin.v1.GetCardResponse
@@ -1139,36 +1987,67 @@ var file_sabha_admin_v1_admin_proto_goTypes = []any{
 	(*ListHopsRequest)(nil),        // 10: sabha.admin.v1.ListHopsRequest
 	(*ListHopsResponse)(nil),       // 11: sabha.admin.v1.ListHopsResponse
 	(*Hop)(nil),                    // 12: sabha.admin.v1.Hop
-	nil,                            // 13: sabha.admin.v1.ListTasksResponse.CountsEntry
-	(*timestamppb.Timestamp)(nil),  // 14: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),        // 15: google.protobuf.Struct
+	(*GetTaskRequest)(nil),         // 13: sabha.admin.v1.GetTaskRequest
+	(*GetTaskResponse)(nil),        // 14: sabha.admin.v1.GetTaskResponse
+	(*ListEventsRequest)(nil),      // 15: sabha.admin.v1.ListEventsRequest
+	(*ListEventsResponse)(nil),     // 16: sabha.admin.v1.ListEventsResponse
+	(*TaskEvent)(nil),              // 17: sabha.admin.v1.TaskEvent
+	(*CancelTasksRequest)(nil),     // 18: sabha.admin.v1.CancelTasksRequest
+	(*CancelTasksResponse)(nil),    // 19: sabha.admin.v1.CancelTasksResponse
+	(*CancelOutcome)(nil),          // 20: sabha.admin.v1.CancelOutcome
+	(*GetFiguresRequest)(nil),      // 21: sabha.admin.v1.GetFiguresRequest
+	(*GetFiguresResponse)(nil),     // 22: sabha.admin.v1.GetFiguresResponse
+	(*Bucket)(nil),                 // 23: sabha.admin.v1.Bucket
+	(*SkillFigures)(nil),           // 24: sabha.admin.v1.SkillFigures
+	nil,                            // 25: sabha.admin.v1.ListTasksResponse.CountsEntry
+	nil,                            // 26: sabha.admin.v1.GetFiguresResponse.TasksEntry
+	(*timestamppb.Timestamp)(nil),  // 27: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),        // 28: google.protobuf.Struct
 }
 var file_sabha_admin_v1_admin_proto_depIdxs = []int32{
-	4,  // 0: sabha.admin.v1.ListTasksResponse.tasks:type_name -> sabha.admin.v1.TaskSummary
-	13, // 1: sabha.admin.v1.ListTasksResponse.counts:type_name -> sabha.admin.v1.ListTasksResponse.CountsEntry
-	14, // 2: sabha.admin.v1.TaskSummary.created_at:type_name -> google.protobuf.Timestamp
-	14, // 3: sabha.admin.v1.TaskSummary.status_at:type_name -> google.protobuf.Timestamp
-	15, // 4: sabha.admin.v1.TaskSummary.plan:type_name -> google.protobuf.Struct
-	7,  // 5: sabha.admin.v1.ListDeadPushesResponse.pushes:type_name -> sabha.admin.v1.DeadPush
-	14, // 6: sabha.admin.v1.DeadPush.disabled_at:type_name -> google.protobuf.Timestamp
-	12, // 7: sabha.admin.v1.ListHopsResponse.hops:type_name -> sabha.admin.v1.Hop
-	14, // 8: sabha.admin.v1.Hop.started_at:type_name -> google.protobuf.Timestamp
-	14, // 9: sabha.admin.v1.Hop.ended_at:type_name -> google.protobuf.Timestamp
-	2,  // 10: sabha.admin.v1.AdminService.ListTasks:input_type -> sabha.admin.v1.ListTasksRequest
-	10, // 11: sabha.admin.v1.AdminService.ListHops:input_type -> sabha.admin.v1.ListHopsRequest
-	5,  // 12: sabha.admin.v1.AdminService.ListDeadPushes:input_type -> sabha.admin.v1.ListDeadPushesRequest
-	8,  // 13: sabha.admin.v1.AdminService.ResendPush:input_type -> sabha.admin.v1.ResendPushRequest
-	0,  // 14: sabha.admin.v1.AdminService.GetCard:input_type -> sabha.admin.v1.GetCardRequest
-	3,  // 15: sabha.admin.v1.AdminService.ListTasks:output_type -> sabha.admin.v1.ListTasksResponse
-	11, // 16: sabha.admin.v1.AdminService.ListHops:output_type -> sabha.admin.v1.ListHopsResponse
-	6,  // 17: sabha.admin.v1.AdminService.ListDeadPushes:output_type -> sabha.admin.v1.ListDeadPushesResponse
-	9,  // 18: sabha.admin.v1.AdminService.ResendPush:output_type -> sabha.admin.v1.ResendPushResponse
-	1,  // 19: sabha.admin.v1.AdminService.GetCard:output_type -> sabha.admin.v1.GetCardResponse
-	15, // [15:20] is the sub-list for method output_type
-	10, // [10:15] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	27, // 0: sabha.admin.v1.ListTasksRequest.created_after:type_name -> google.protobuf.Timestamp
+	27, // 1: sabha.admin.v1.ListTasksRequest.created_before:type_name -> google.protobuf.Timestamp
+	4,  // 2: sabha.admin.v1.ListTasksResponse.tasks:type_name -> sabha.admin.v1.TaskSummary
+	25, // 3: sabha.admin.v1.ListTasksResponse.counts:type_name -> sabha.admin.v1.ListTasksResponse.CountsEntry
+	27, // 4: sabha.admin.v1.TaskSummary.created_at:type_name -> google.protobuf.Timestamp
+	27, // 5: sabha.admin.v1.TaskSummary.status_at:type_name -> google.protobuf.Timestamp
+	28, // 6: sabha.admin.v1.TaskSummary.plan:type_name -> google.protobuf.Struct
+	7,  // 7: sabha.admin.v1.ListDeadPushesResponse.pushes:type_name -> sabha.admin.v1.DeadPush
+	27, // 8: sabha.admin.v1.DeadPush.disabled_at:type_name -> google.protobuf.Timestamp
+	12, // 9: sabha.admin.v1.ListHopsResponse.hops:type_name -> sabha.admin.v1.Hop
+	27, // 10: sabha.admin.v1.Hop.started_at:type_name -> google.protobuf.Timestamp
+	27, // 11: sabha.admin.v1.Hop.ended_at:type_name -> google.protobuf.Timestamp
+	4,  // 12: sabha.admin.v1.GetTaskResponse.summary:type_name -> sabha.admin.v1.TaskSummary
+	17, // 13: sabha.admin.v1.ListEventsResponse.events:type_name -> sabha.admin.v1.TaskEvent
+	27, // 14: sabha.admin.v1.TaskEvent.at:type_name -> google.protobuf.Timestamp
+	20, // 15: sabha.admin.v1.CancelTasksResponse.outcomes:type_name -> sabha.admin.v1.CancelOutcome
+	26, // 16: sabha.admin.v1.GetFiguresResponse.tasks:type_name -> sabha.admin.v1.GetFiguresResponse.TasksEntry
+	23, // 17: sabha.admin.v1.GetFiguresResponse.buckets:type_name -> sabha.admin.v1.Bucket
+	24, // 18: sabha.admin.v1.GetFiguresResponse.skills:type_name -> sabha.admin.v1.SkillFigures
+	27, // 19: sabha.admin.v1.Bucket.from:type_name -> google.protobuf.Timestamp
+	2,  // 20: sabha.admin.v1.AdminService.ListTasks:input_type -> sabha.admin.v1.ListTasksRequest
+	10, // 21: sabha.admin.v1.AdminService.ListHops:input_type -> sabha.admin.v1.ListHopsRequest
+	5,  // 22: sabha.admin.v1.AdminService.ListDeadPushes:input_type -> sabha.admin.v1.ListDeadPushesRequest
+	8,  // 23: sabha.admin.v1.AdminService.ResendPush:input_type -> sabha.admin.v1.ResendPushRequest
+	0,  // 24: sabha.admin.v1.AdminService.GetCard:input_type -> sabha.admin.v1.GetCardRequest
+	13, // 25: sabha.admin.v1.AdminService.GetTask:input_type -> sabha.admin.v1.GetTaskRequest
+	15, // 26: sabha.admin.v1.AdminService.ListEvents:input_type -> sabha.admin.v1.ListEventsRequest
+	18, // 27: sabha.admin.v1.AdminService.CancelTasks:input_type -> sabha.admin.v1.CancelTasksRequest
+	21, // 28: sabha.admin.v1.AdminService.GetFigures:input_type -> sabha.admin.v1.GetFiguresRequest
+	3,  // 29: sabha.admin.v1.AdminService.ListTasks:output_type -> sabha.admin.v1.ListTasksResponse
+	11, // 30: sabha.admin.v1.AdminService.ListHops:output_type -> sabha.admin.v1.ListHopsResponse
+	6,  // 31: sabha.admin.v1.AdminService.ListDeadPushes:output_type -> sabha.admin.v1.ListDeadPushesResponse
+	9,  // 32: sabha.admin.v1.AdminService.ResendPush:output_type -> sabha.admin.v1.ResendPushResponse
+	1,  // 33: sabha.admin.v1.AdminService.GetCard:output_type -> sabha.admin.v1.GetCardResponse
+	14, // 34: sabha.admin.v1.AdminService.GetTask:output_type -> sabha.admin.v1.GetTaskResponse
+	16, // 35: sabha.admin.v1.AdminService.ListEvents:output_type -> sabha.admin.v1.ListEventsResponse
+	19, // 36: sabha.admin.v1.AdminService.CancelTasks:output_type -> sabha.admin.v1.CancelTasksResponse
+	22, // 37: sabha.admin.v1.AdminService.GetFigures:output_type -> sabha.admin.v1.GetFiguresResponse
+	29, // [29:38] is the sub-list for method output_type
+	20, // [20:29] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_sabha_admin_v1_admin_proto_init() }
@@ -1182,7 +2061,7 @@ func file_sabha_admin_v1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sabha_admin_v1_admin_proto_rawDesc), len(file_sabha_admin_v1_admin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -26,6 +26,10 @@ const (
 	AdminService_ListDeadPushes_FullMethodName = "/sabha.admin.v1.AdminService/ListDeadPushes"
 	AdminService_ResendPush_FullMethodName     = "/sabha.admin.v1.AdminService/ResendPush"
 	AdminService_GetCard_FullMethodName        = "/sabha.admin.v1.AdminService/GetCard"
+	AdminService_GetTask_FullMethodName        = "/sabha.admin.v1.AdminService/GetTask"
+	AdminService_ListEvents_FullMethodName     = "/sabha.admin.v1.AdminService/ListEvents"
+	AdminService_CancelTasks_FullMethodName    = "/sabha.admin.v1.AdminService/CancelTasks"
+	AdminService_GetFigures_FullMethodName     = "/sabha.admin.v1.AdminService/GetFigures"
 )
 
 // AdminServiceClient is the client API for AdminService service.
@@ -44,6 +48,14 @@ type AdminServiceClient interface {
 	ResendPush(ctx context.Context, in *ResendPushRequest, opts ...grpc.CallOption) (*ResendPushResponse, error)
 	// GetCard returns the persona's public card. The gateway publishes it under its own address.
 	GetCard(ctx context.Context, in *GetCardRequest, opts ...grpc.CallOption) (*GetCardResponse, error)
+	// GetTask gives a task of any caller whole.
+	GetTask(ctx context.Context, in *GetTaskRequest, opts ...grpc.CallOption) (*GetTaskResponse, error)
+	// ListEvents gives the events of a task that the event log still holds, oldest first.
+	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
+	// CancelTasks cancels tasks, each with an outcome of its own. The reason is recorded.
+	CancelTasks(ctx context.Context, in *CancelTasksRequest, opts ...grpc.CallOption) (*CancelTasksResponse, error)
+	// GetFigures counts what a dashboard shows.
+	GetFigures(ctx context.Context, in *GetFiguresRequest, opts ...grpc.CallOption) (*GetFiguresResponse, error)
 }
 
 type adminServiceClient struct {
@@ -104,6 +116,46 @@ func (c *adminServiceClient) GetCard(ctx context.Context, in *GetCardRequest, op
 	return out, nil
 }
 
+func (c *adminServiceClient) GetTask(ctx context.Context, in *GetTaskRequest, opts ...grpc.CallOption) (*GetTaskResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetTaskResponse)
+	err := c.cc.Invoke(ctx, AdminService_GetTask_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListEventsResponse)
+	err := c.cc.Invoke(ctx, AdminService_ListEvents_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) CancelTasks(ctx context.Context, in *CancelTasksRequest, opts ...grpc.CallOption) (*CancelTasksResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CancelTasksResponse)
+	err := c.cc.Invoke(ctx, AdminService_CancelTasks_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) GetFigures(ctx context.Context, in *GetFiguresRequest, opts ...grpc.CallOption) (*GetFiguresResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetFiguresResponse)
+	err := c.cc.Invoke(ctx, AdminService_GetFigures_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServiceServer is the server API for AdminService service.
 // All implementations must embed UnimplementedAdminServiceServer
 // for forward compatibility.
@@ -120,6 +172,14 @@ type AdminServiceServer interface {
 	ResendPush(context.Context, *ResendPushRequest) (*ResendPushResponse, error)
 	// GetCard returns the persona's public card. The gateway publishes it under its own address.
 	GetCard(context.Context, *GetCardRequest) (*GetCardResponse, error)
+	// GetTask gives a task of any caller whole.
+	GetTask(context.Context, *GetTaskRequest) (*GetTaskResponse, error)
+	// ListEvents gives the events of a task that the event log still holds, oldest first.
+	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)
+	// CancelTasks cancels tasks, each with an outcome of its own. The reason is recorded.
+	CancelTasks(context.Context, *CancelTasksRequest) (*CancelTasksResponse, error)
+	// GetFigures counts what a dashboard shows.
+	GetFigures(context.Context, *GetFiguresRequest) (*GetFiguresResponse, error)
 	mustEmbedUnimplementedAdminServiceServer()
 }
 
@@ -144,6 +204,18 @@ func (UnimplementedAdminServiceServer) ResendPush(context.Context, *ResendPushRe
 }
 func (UnimplementedAdminServiceServer) GetCard(context.Context, *GetCardRequest) (*GetCardResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetCard not implemented")
+}
+func (UnimplementedAdminServiceServer) GetTask(context.Context, *GetTaskRequest) (*GetTaskResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetTask not implemented")
+}
+func (UnimplementedAdminServiceServer) ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListEvents not implemented")
+}
+func (UnimplementedAdminServiceServer) CancelTasks(context.Context, *CancelTasksRequest) (*CancelTasksResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelTasks not implemented")
+}
+func (UnimplementedAdminServiceServer) GetFigures(context.Context, *GetFiguresRequest) (*GetFiguresResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetFigures not implemented")
 }
 func (UnimplementedAdminServiceServer) mustEmbedUnimplementedAdminServiceServer() {}
 func (UnimplementedAdminServiceServer) testEmbeddedByValue()                      {}
@@ -256,6 +328,78 @@ func _AdminService_GetCard_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_GetTask_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetTaskRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).GetTask(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_GetTask_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).GetTask(ctx, req.(*GetTaskRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_ListEvents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListEventsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).ListEvents(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_ListEvents_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).ListEvents(ctx, req.(*ListEventsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_CancelTasks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CancelTasksRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).CancelTasks(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_CancelTasks_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).CancelTasks(ctx, req.(*CancelTasksRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_GetFigures_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetFiguresRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).GetFigures(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_GetFigures_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).GetFigures(ctx, req.(*GetFiguresRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // AdminService_ServiceDesc is the grpc.ServiceDesc for AdminService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -282,6 +426,22 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetCard",
 			Handler:    _AdminService_GetCard_Handler,
+		},
+		{
+			MethodName: "GetTask",
+			Handler:    _AdminService_GetTask_Handler,
+		},
+		{
+			MethodName: "ListEvents",
+			Handler:    _AdminService_ListEvents_Handler,
+		},
+		{
+			MethodName: "CancelTasks",
+			Handler:    _AdminService_CancelTasks_Handler,
+		},
+		{
+			MethodName: "GetFigures",
+			Handler:    _AdminService_GetFigures_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
