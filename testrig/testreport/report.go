@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -24,7 +25,7 @@ type report struct {
 	out      io.Writer
 	output   map[string]map[string]*strings.Builder // by package, by unfinished test; "" is the package itself
 	leftOut  map[string][]string                    // tests by reason
-	failing  map[string]bool                        // packages with a failed test
+	failing  map[string][]string                    // failed tests by package, without subtests; none when the package itself failed
 	passed   int                                    // tests, subtests included
 	failed   int                                    // tests, and packages that failed without a failed test
 	packages int
@@ -35,7 +36,7 @@ func newReport(out io.Writer) *report {
 		out:     out,
 		output:  map[string]map[string]*strings.Builder{},
 		leftOut: map[string][]string{},
-		failing: map[string]bool{},
+		failing: map[string][]string{},
 	}
 }
 
@@ -107,7 +108,9 @@ func (r *report) endTest(e event) {
 		r.passed++
 	case "fail":
 		r.failed++
-		r.failing[e.Package] = true
+		if !strings.Contains(e.Test, "/") {
+			r.failing[e.Package] = append(r.failing[e.Package], e.Test)
+		}
 		r.printf("%s", text)
 	case "skip":
 		reason := skipReason(text)
@@ -174,9 +177,21 @@ func (r *report) failUnfinished(pkg string) {
 		}
 		r.printf("%s", text)
 	}
-	if !r.failing[pkg] {
+	if len(r.failing[pkg]) == 0 {
 		r.failed++
+		r.failing[pkg] = nil
 	}
+}
+
+// failures writes a line for each package that failed: its path, and after a tab the
+// names of its failed tests, or nothing when the package itself failed.
+func (r *report) failures(to io.Writer) error {
+	for _, pkg := range slices.Sorted(maps.Keys(r.failing)) {
+		if _, err := fmt.Fprintf(to, "%s\t%s\n", pkg, strings.Join(r.failing[pkg], "|")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // summarise prints the totals and what was left out. It says whether all is well.

@@ -108,3 +108,18 @@ func FuzzRead(f *testing.F) {
 		r.summarise()
 	})
 }
+
+func TestFailuresAreNamedForASecondRun(t *testing.T) {
+	r := newReport(&strings.Builder{})
+	sub := `{"Action":"fail","Package":"r","Test":"TestB/sub","Elapsed":0}` + "\n"
+	if err := r.read(strings.NewReader(passing + sub + failing + panicking + broken)); err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	if err := r.failures(&got); err != nil {
+		t.Fatal(err)
+	}
+	if want := "r\tTestB\ns\t\nu\t\n"; got.String() != want {
+		t.Errorf("failures are %q, want %q", got.String(), want)
+	}
+}
