@@ -67,36 +67,69 @@ type Agent interface {
 // Bus is a running subscription.
 type Bus struct {
 	Config
-	js      jetstream.JetStream
-	consume jetstream.ConsumeContext
-	base    context.Context
-	halt    context.CancelFunc
-	work    sync.WaitGroup
+	js   jetstream.JetStream
+	base context.Context
+	halt context.CancelFunc
+	work sync.WaitGroup
 }
 
-// Start subscribes a persona to its subject.
+// Start subscribes a persona to its subject. While NATS is away it goes on and
+// subscribes when it is back.
 func Start(ctx context.Context, c Config) (*Bus, error) {
 	js, err := jetstream.New(c.NATS)
 	if err != nil {
 		return nil, fmt.Errorf("bus: %w", err)
 	}
+	b := &Bus{Config: c, js: js}
+	b.base, b.halt = context.WithCancel(context.WithoutCancel(ctx))
+	if c.NATS.IsConnected() {
+		if err := b.subscribe(ctx); err != nil {
+			b.halt()
+			return nil, fmt.Errorf("bus: %w", err)
+		}
+		return b, nil
+	}
+	b.work.Go(b.subscribeLater)
+	return b, nil
+}
+
+// lookAgain is how often it is looked whether NATS is back.
+const lookAgain = 250 * time.Millisecond
+
+func (b *Bus) subscribeLater() {
+	for {
+		select {
+		case <-b.base.Done():
+			return
+		case <-time.After(lookAgain):
+		}
+		if !b.NATS.IsConnected() {
+			continue
+		}
+		err := b.subscribe(b.base)
+		if err == nil || b.base.Err() != nil {
+			return
+		}
+		b.Log.Warn("the bus cannot be subscribed to; it is tried again", "error", err)
+	}
+}
+
+func (b *Bus) subscribe(ctx context.Context) error {
 	for _, s := range []jetstream.StreamConfig{
 		{Name: WorkStream, Subjects: []string{workSubject + "*"}, Retention: jetstream.WorkQueuePolicy, MaxAge: 24 * time.Hour, MaxBytes: 256 << 20},
 		{Name: DeadStream, Subjects: []string{deadSubject + "*"}, MaxAge: 7 * 24 * time.Hour, MaxBytes: 64 << 20, Discard: jetstream.DiscardOld},
 	} {
-		if _, err := eventlog.Ensure(ctx, js, s); err != nil {
-			return nil, fmt.Errorf("bus: %w", err)
+		if _, err := eventlog.Ensure(ctx, b.js, s); err != nil {
+			return err
 		}
 	}
-	consumer, err := js.CreateOrUpdateConsumer(ctx, WorkStream, jetstream.ConsumerConfig{
-		Durable: c.Persona, FilterSubject: workSubject + c.Persona, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxAckPending: 256,
+	consumer, err := b.js.CreateOrUpdateConsumer(ctx, WorkStream, jetstream.ConsumerConfig{
+		Durable: b.Persona, FilterSubject: workSubject + b.Persona, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxAckPending: 256,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("bus: %w", err)
+		return err
 	}
-	b := &Bus{Config: c, js: js}
-	b.base, b.halt = context.WithCancel(context.WithoutCancel(ctx))
-	b.consume, err = consumer.Consume(func(msg jetstream.Msg) {
+	consume, err := consumer.Consume(func(msg jetstream.Msg) {
 		b.work.Add(1)
 		go func() {
 			defer b.work.Done()
@@ -104,15 +137,19 @@ func Start(ctx context.Context, c Config) (*Bus, error) {
 		}()
 	}, jetstream.PullMaxMessages(64))
 	if err != nil {
-		return nil, fmt.Errorf("bus: %w", err)
+		return err
 	}
-	return b, nil
+	b.work.Go(func() {
+		<-b.base.Done()
+		consume.Stop()
+		<-consume.Closed() // from then on no frame comes
+	})
+	return nil
 }
 
 // Stop leaves the subject. Frames whose subtasks still run go to another replica,
 // which finds their tasks.
 func (b *Bus) Stop() {
-	b.consume.Stop()
 	b.halt()
 	b.work.Wait()
 }

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -33,10 +35,13 @@ type Retention struct {
 type Log struct {
 	nc     *nats.Conn
 	js     jetstream.JetStream
-	stream jetstream.Stream
+	config jetstream.StreamConfig
+	mu     sync.Mutex // held while the stream is being made
+	stream atomic.Value
 }
 
 // Open connects the log to its stream and makes the stream when it is missing.
+// While NATS is away it leaves that to the first who uses the log afterwards.
 func Open(ctx context.Context, nc *nats.Conn, r Retention) (*Log, error) {
 	js, err := jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(4096))
 	if err != nil {
@@ -48,14 +53,36 @@ func Open(ctx context.Context, nc *nats.Conn, r Retention) (*Log, error) {
 	if r.MaxBytes == 0 {
 		r.MaxBytes = 512 << 20
 	}
-	stream, err := Ensure(ctx, js, jetstream.StreamConfig{
+	l := &Log{nc: nc, js: js, config: jetstream.StreamConfig{
 		Name: Stream, Subjects: []string{"sabha.events.>"}, Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy,
 		Discard: jetstream.DiscardOld, MaxAge: r.MaxAge, MaxBytes: r.MaxBytes, AllowDirect: true,
-	})
+	}}
+	if _, err := l.open(ctx); err != nil && !errors.Is(err, ErrAway) {
+		return nil, err
+	}
+	return l, nil
+}
+
+// open gives the stream, which the first call makes. The error is ErrAway while
+// NATS is not connected.
+func (l *Log) open(ctx context.Context) (jetstream.Stream, error) {
+	if !l.nc.IsConnected() {
+		return nil, ErrAway
+	}
+	if stream, ok := l.stream.Load().(jetstream.Stream); ok {
+		return stream, nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if stream, ok := l.stream.Load().(jetstream.Stream); ok {
+		return stream, nil
+	}
+	stream, err := Ensure(ctx, l.js, l.config)
 	if err != nil {
 		return nil, fmt.Errorf("event log: %w", err)
 	}
-	return &Log{nc: nc, js: js, stream: stream}, nil
+	l.stream.Store(stream)
+	return stream, nil
 }
 
 const (
@@ -121,8 +148,8 @@ type publication struct {
 // publish sends a bundle. While NATS is away it gives an error at once: what the
 // connection would buffer would be published again from the outbox.
 func (l *Log) publish(t *trace.Tracer, b *eventv1.Bundle) (publication, error) {
-	if !l.nc.IsConnected() {
-		return publication{}, ErrAway
+	if _, err := l.open(context.Background()); err != nil {
+		return publication{}, err
 	}
 	raw, err := proto.Marshal(b)
 	if err != nil {
@@ -166,13 +193,14 @@ func spanOf(t *trace.Tracer, b *eventv1.Bundle) (string, *trace.Span) {
 // an outage, a later one before an earlier one. The error is ErrAway while NATS is
 // not connected.
 func (l *Log) Replay(ctx context.Context, service, taskID string, epoch, after int64) ([]Update, error) {
-	if !l.nc.IsConnected() {
-		return nil, ErrAway
+	stream, err := l.open(ctx)
+	if err != nil {
+		return nil, err
 	}
 	held := map[int64]Update{}
 	next := uint64(1)
 	for {
-		msg, err := l.stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(subject(service, taskID)))
+		msg, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(subject(service, taskID)))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			break
 		}

@@ -11,13 +11,17 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"sabha.dev/chassis/bus"
 	"sabha.dev/chassis/clock"
+	"sabha.dev/chassis/eventlog"
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/service"
 	"sabha.dev/cmd/sabha/platform"
@@ -53,6 +57,8 @@ type pairOptions struct {
 	playbooks string
 	more      []service.Definition
 	agents    map[string][]string
+	// natsAway says that the services start while NATS does not run.
+	natsAway bool
 }
 
 // startPair starts two of each on SQLite files.
@@ -67,6 +73,9 @@ func startPair(t *testing.T) *pair {
 func startPairOn(t *testing.T, o pairOptions) *pair {
 	t.Helper()
 	p := &pair{t: t, dir: t.TempDir(), database: o.database, nats: natstest.New(t), network: service.NewMemory()}
+	if o.natsAway {
+		p.nats.Stop()
+	}
 	names := slices.Clone(platform.Services)
 	for _, d := range o.more {
 		names = append(names, d.Name)
@@ -132,8 +141,13 @@ func (p *pair) env(name string, n int) service.Env {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	nc, err := nats.Connect(p.nats.URL(), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(nc.Close)
 	return service.Env{
-		Clock: clock.System{}, NATS: p.nats.Connect(p.t), Key: key, Keys: p.ring, Network: p.network, Release: "test",
+		Clock: clock.System{}, NATS: nc, Key: key, Keys: p.ring, Network: p.network, Release: "test",
 		Log: slog.New(slog.NewTextHandler(p.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})).With("replica", n),
 	}
 }
@@ -220,5 +234,35 @@ func TestTwoOfEachServiceAreOnePlatform(t *testing.T) {
 	}
 	if task := p.finish(1, send(1, ask(question))); task.GetStatus().GetState() != completed {
 		t.Errorf("%v", task)
+	}
+}
+
+// A process that is started again during an outage of NATS works as those do that ran before.
+func TestServicesStartWhileNATSIsAway(t *testing.T) {
+	dir := t.TempDir()
+	p := startPairOn(t, pairOptions{natsAway: true, database: func(name string) string {
+		return "sqlite:" + filepath.Join(dir, name+".db") + "?sync=normal"
+	}})
+	task := calling(t, func() (*a2apb.SendMessageResponse, error) { return p.clients[0].SendMessage(p.ctx(), ask(question)) }).GetTask()
+	if text, _ := answer(task); task.GetStatus().GetState() != completed || !strings.Contains(text, "every six hours") {
+		t.Errorf("while NATS was away: %v", task)
+	}
+	if err := p.nats.Start(); err != nil {
+		t.Fatal(err)
+	}
+	js, err := jetstream.New(p.nats.Connect(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := func(stream string) bool {
+		s, err := js.Stream(t.Context(), stream)
+		return err == nil && s.CachedInfo().State.Msgs+uint64(s.CachedInfo().State.Consumers) > 0
+	}
+	for _, stream := range []string{eventlog.Stream, bus.WorkStream} { // the events that waited, and the personas that take work
+		for end := time.Now().Add(long); !held(stream); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("when NATS is back, nothing comes into %s", stream)
+			}
+		}
 	}
 }
