@@ -1,8 +1,50 @@
 // Package identity says who calls: the principal on whose behalf work is done,
 // the service that does it, and the tokens that carry both between services.
+//
+// Two services are edges: the gateway authenticates callers by their API keys, the
+// console people who sign in. Each signs a grant for whom it has authenticated, and
+// the grant travels with every call that is made on their behalf. What somebody may
+// do is decided by the service that does it, from the scopes of the grant: the Rule
+// of a method names the actors that may call it and the scopes of which the
+// principal needs one.
+//
+//	identity.Policy{
+//		reviewv1.ReviewService_Decide_FullMethodName: {
+//			Actors: []string{identity.Gateway, identity.Console},
+//			Scopes: []string{identity.Reviewer, identity.Admin},
+//		},
+//	}
+//
+// A person is an organisation and a subject: an API key and an account of the
+// console that have both in common belong to the same person.
 package identity
 
-import "context"
+import (
+	"context"
+	"strings"
+)
+
+// Scopes of people: what a grant opens beside the tasks that its principal owns.
+const (
+	// Viewer sees every task.
+	Viewer = "viewer"
+	// Reviewer decides on what waits for a person.
+	Reviewer = "reviewer"
+	// Operator sees every task and acts on it.
+	Operator = "operator"
+	// Auditor sees every task and its audit.
+	Auditor = "auditor"
+	// Admin may do what any of the others may, and keeps the accounts.
+	Admin = "admin"
+	// groupPrefix begins the scope that says that a principal belongs to a group.
+	groupPrefix = "group:"
+)
+
+// Roles are the scopes that a person may be given, the least first.
+func Roles() []string { return []string{Viewer, Reviewer, Operator, Auditor, Admin} }
+
+// GroupScope is the scope of those who belong to a group.
+func GroupScope(group string) string { return groupPrefix + group }
 
 // Principal is on whose behalf a request is made. The organisation comes from
 // the credential, never from the request.
@@ -36,20 +78,31 @@ func (p Principal) Has(scope string) bool {
 	return false
 }
 
+// Groups that the principal belongs to.
+func (p Principal) Groups() []string {
+	var groups []string
+	for _, s := range p.Scopes {
+		if g, ok := strings.CutPrefix(s, groupPrefix); ok {
+			groups = append(groups, g)
+		}
+	}
+	return groups
+}
+
 // Call is what a verified token says about a call.
 type Call struct {
 	Principal Principal
 	// Actor is the service that calls, for example "gateway" or "planner".
 	Actor string
-	// Grant is the gateway's signed statement that the principal asked; it is stored
+	// Grant is an edge's signed statement that the principal asked; it is stored
 	// with the task and travels with every further call.
 	Grant string
 	// TaskID is the calling task, if a task calls.
 	TaskID string
 	// RootTaskID is the task that the client started, if any.
 	RootTaskID string
-	// Edge says that the call comes from outside the platform, through the gateway
-	// or the bus, so its message is screened before it is worked on.
+	// Edge says that the call comes from outside the platform, through an edge or the
+	// bus, so its message is screened before it is worked on.
 	Edge bool
 }
 

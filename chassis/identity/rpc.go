@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -52,12 +53,30 @@ func (s *Signer) Dial(audience string) []grpc.DialOption {
 	}
 }
 
-// Rule says which services may call a method.
+// Rule says which services may call a method, and on whose behalf.
 type Rule struct {
 	// Open methods need no token.
 	Open bool
 	// Actors may call; empty means every service whose token verifies.
 	Actors []string
+	// Scopes, one of which the principal needs; empty means that a service may call
+	// on behalf of anybody, and of nobody.
+	Scopes []string
+}
+
+// admits tells a call on the rule's method from one that it refuses.
+func (r Rule) admits(c Call) error {
+	if len(r.Actors) > 0 && !slices.Contains(r.Actors, c.Actor) {
+		return fault.New(fault.PermissionDenied, "service %s may not call this method", c.Actor)
+	}
+	if len(r.Scopes) == 0 || slices.ContainsFunc(r.Scopes, c.Principal.Has) {
+		return nil
+	}
+	if c.Principal.Anonymous() {
+		return fault.New(fault.Unauthenticated, "this is done on behalf of a person only; sign in, or send an API key")
+	}
+	return fault.New(fault.PermissionDenied, "this needs one of the roles %s, and %s has none of them; an administrator can give it",
+		strings.Join(r.Scopes, ", "), c.Principal.Subject)
 }
 
 // Policy names the methods that may be called, by full gRPC name. What it does
@@ -95,8 +114,8 @@ func (g *Guard) admit(ctx context.Context, method string) (context.Context, erro
 		g.Log.Warn("a token came with the certificate of another", "method", method, "actor", call.Actor, "certificate", name)
 		return nil, fault.New(fault.PermissionDenied, "the token is that of %s, the certificate that of %s; a service calls with both of its own", call.Actor, name)
 	}
-	if len(rule.Actors) > 0 && !slices.Contains(rule.Actors, call.Actor) {
-		return nil, fault.New(fault.PermissionDenied, "service %s may not call this method", call.Actor)
+	if err := rule.admits(call); err != nil {
+		return nil, err
 	}
 	return WithCall(ctx, call), nil
 }

@@ -20,14 +20,21 @@ const (
 	leeway   = 30 * time.Second
 )
 
-// Gateway is the service whose grants are believed: it authenticated the principal.
-const Gateway = "gateway"
+// Edges of the platform: the services that authenticate people. Their grants are
+// believed, and no others.
+const (
+	Gateway = "gateway"
+	Console = "console"
+)
+
+// IsEdge tells whether a service is an edge.
+func IsEdge(service string) bool { return service == Gateway || service == Console }
 
 // ErrToken is the error of every token that does not verify. What is wrong with
 // it is in the chain, for the log.
 var ErrToken = errors.New("the service token does not verify")
 
-// grantClaims is what the gateway signs: this principal asked.
+// grantClaims is what an edge signs: this principal asked.
 type grantClaims struct {
 	jwt.Claims
 	Organisation string   `json:"org,omitempty"`
@@ -66,7 +73,7 @@ func NewSigner(service string, key ed25519.PrivateKey, c clock.Clock) (*Signer, 
 	return &Signer{service: service, clock: c, signer: s}, nil
 }
 
-// Grant signs that a principal asked. Only the gateway's grants are believed. A
+// Grant signs that a principal asked. Only grants of edges are believed. A
 // grant has no end: it is stored with the task, and every token that carries it has one.
 func (s *Signer) Grant(p Principal) (string, error) {
 	return jwt.Signed(s.signer).Claims(grantClaims{
@@ -144,7 +151,7 @@ func (v *Verifier) VerifyAt(token string, now time.Time) (Call, error) {
 	if err := claims.ValidateWithLeeway(jwt.Expected{AnyAudience: jwt.Audience{v.service}, Time: now}, leeway); err != nil {
 		return Call{}, fmt.Errorf("%w: %w", ErrToken, err)
 	}
-	call := Call{Actor: claims.Issuer, Edge: claims.Issuer == Gateway, Grant: claims.Grant, TaskID: claims.Task, RootTaskID: claims.Root}
+	call := Call{Actor: claims.Issuer, Edge: IsEdge(claims.Issuer), Grant: claims.Grant, TaskID: claims.Task, RootTaskID: claims.Root}
 	if claims.Grant != "" {
 		p, err := v.grant(claims.Grant)
 		if err != nil {
@@ -166,8 +173,11 @@ func (v *Verifier) grant(token string) (Principal, error) {
 		return p, nil
 	}
 	var claims grantClaims
-	if err := v.keys.open(token, &claims, func() string { return Gateway }); err != nil {
+	if err := v.keys.open(token, &claims, func() string { return claims.Issuer }); err != nil {
 		return Principal{}, err
+	}
+	if !IsEdge(claims.Issuer) {
+		return Principal{}, fmt.Errorf("%q is no edge", claims.Issuer)
 	}
 	p = Principal{Subject: claims.Subject, Organisation: claims.Organisation, Scopes: claims.Scopes}
 	v.mu.Lock()

@@ -66,7 +66,7 @@ func token(tb testing.TB, s *identity.Signer, audience string, c identity.Call) 
 }
 
 func TestATokenSaysWhoCallsForWhom(t *testing.T) {
-	r := newRing(t, "gateway", "planner", "research")
+	r := newRing(t, "gateway", "console", "planner", "research")
 	g := grant(t, r.signer(t, "gateway"))
 	call, err := r.verifier("research").Verify(token(t, r.signer(t, "planner"), "research", identity.Call{Grant: g, TaskID: "t1", RootTaskID: "t0"}))
 	if err != nil {
@@ -75,8 +75,11 @@ func TestATokenSaysWhoCallsForWhom(t *testing.T) {
 	if call.Actor != "planner" || call.Principal.Key() != "acme/alice" || !call.Principal.Has("auditor") || call.TaskID != "t1" || call.RootTaskID != "t0" || call.Grant != g || call.Edge {
 		t.Errorf("call %+v", call)
 	}
-	if call, err = r.verifier("planner").Verify(token(t, r.signer(t, "gateway"), "planner", identity.Call{Grant: g})); err != nil || !call.Edge {
-		t.Errorf("a call of the gateway: %+v, %v", call, err)
+	for _, edge := range []string{"gateway", "console"} {
+		own := grant(t, r.signer(t, edge))
+		if call, err = r.verifier("planner").Verify(token(t, r.signer(t, edge), "planner", identity.Call{Grant: own})); err != nil || !call.Edge || call.Principal.Key() != "acme/alice" {
+			t.Errorf("a call of the %s: %+v, %v", edge, call, err)
+		}
 	}
 	if call, err = r.verifier("planner").Verify(token(t, r.signer(t, "gateway"), "planner", identity.Call{})); err != nil || !call.Principal.Anonymous() {
 		t.Errorf("without a grant: %+v, %v", call, err)
@@ -84,8 +87,8 @@ func TestATokenSaysWhoCallsForWhom(t *testing.T) {
 }
 
 func TestTokensThatDoNotVerify(t *testing.T) {
-	r := newRing(t, "gateway", "planner", "research")
-	stranger := newRing(t, "planner", "gateway")
+	r := newRing(t, "gateway", "console", "planner", "research")
+	stranger := newRing(t, "planner", "gateway", "console")
 	g := grant(t, r.signer(t, "gateway"))
 	good := token(t, r.signer(t, "planner"), "research", identity.Call{Grant: g})
 	parts := strings.Split(good, ".")
@@ -94,6 +97,7 @@ func TestTokensThatDoNotVerify(t *testing.T) {
 		"signed with another key":         token(t, stranger.signer(t, "planner"), "research", identity.Call{Grant: g}),
 		"a grant of a service's own":      token(t, r.signer(t, "planner"), "research", identity.Call{Grant: grant(t, r.signer(t, "planner"))}),
 		"a grant of another gateway":      token(t, r.signer(t, "planner"), "research", identity.Call{Grant: grant(t, stranger.signer(t, "gateway"))}),
+		"a grant of another console":      token(t, r.signer(t, "planner"), "research", identity.Call{Grant: grant(t, stranger.signer(t, "console"))}),
 		"a grant in the place of a token": g,
 		"without its signature":           parts[0] + "." + parts[1] + ".",
 		"with another's signature":        parts[0] + "." + parts[1] + "." + strings.Split(g, ".")[2],
