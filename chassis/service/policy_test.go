@@ -19,10 +19,13 @@ func TestEveryMethodOfAPersonaHasItsRule(t *testing.T) {
 		"/grpc.health.v1.Health/List":  "refused",
 		"/grpc.health.v1.Health/Watch": "refused",
 	}
-	for _, m := range []string{"ListTasks", "ListHops", "ListDeadPushes", "GetCard"} {
-		decided["/sabha.admin.v1.AdminService/"+m] = "gateway console"
+	for _, m := range []string{"ListTasks", "ListHops", "GetTask", "ListEvents", "GetFigures", "ListDeadPushes"} {
+		decided["/sabha.admin.v1.AdminService/"+m] = "gateway console for viewer operator auditor admin"
 	}
-	decided["/sabha.admin.v1.AdminService/ResendPush"] = "gateway"
+	for _, m := range []string{"ResendPush", "CancelTasks"} {
+		decided["/sabha.admin.v1.AdminService/"+m] = "gateway console for operator admin"
+	}
+	decided["/sabha.admin.v1.AdminService/GetCard"] = "gateway console"
 	for _, m := range []string{
 		"SendMessage", "SendStreamingMessage", "GetTask", "ListTasks", "CancelTask", "SubscribeToTask",
 		"CreateTaskPushNotificationConfig", "GetTaskPushNotificationConfig", "ListTaskPushNotificationConfigs", "DeleteTaskPushNotificationConfig",
@@ -52,6 +55,9 @@ func TestEveryMethodOfAPersonaHasItsRule(t *testing.T) {
 				got = "services"
 			case named:
 				got = strings.Join(rule.Actors, " ")
+			}
+			if len(rule.Scopes) > 0 {
+				got += " for " + strings.Join(rule.Scopes, " ")
 			}
 			if got != decided[name] {
 				t.Errorf("%s is %s; what was decided is %q", name, got, decided[name])

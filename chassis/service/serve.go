@@ -162,13 +162,19 @@ func personaPolicy() identity.Policy {
 	for _, s := range a2apb.A2AService_ServiceDesc.Streams {
 		p["/"+a2apb.A2AService_ServiceDesc.ServiceName+"/"+s.StreamName] = identity.Rule{}
 	}
-	for _, m := range []string{
-		adminv1.AdminService_ListTasks_FullMethodName, adminv1.AdminService_ListHops_FullMethodName,
-		adminv1.AdminService_ListDeadPushes_FullMethodName, adminv1.AdminService_GetCard_FullMethodName,
+	// People see and act through an edge; what they may is decided here and not there.
+	edges := []string{identity.Gateway, identity.Console}
+	seen := identity.Rule{Actors: edges, Scopes: []string{identity.Viewer, identity.Operator, identity.Auditor, identity.Admin}}
+	done := identity.Rule{Actors: edges, Scopes: []string{identity.Operator, identity.Admin}}
+	for m, rule := range map[string]identity.Rule{
+		adminv1.AdminService_ListTasks_FullMethodName: seen, adminv1.AdminService_ListHops_FullMethodName: seen,
+		adminv1.AdminService_GetTask_FullMethodName: seen, adminv1.AdminService_ListEvents_FullMethodName: seen,
+		adminv1.AdminService_GetFigures_FullMethodName: seen, adminv1.AdminService_ListDeadPushes_FullMethodName: seen,
+		adminv1.AdminService_ResendPush_FullMethodName: done, adminv1.AdminService_CancelTasks_FullMethodName: done,
+		adminv1.AdminService_GetCard_FullMethodName: {Actors: edges}, // everybody may see it
 	} {
-		p[m] = identity.Rule{Actors: []string{identity.Gateway, "console"}}
+		p[m] = rule
 	}
-	p[adminv1.AdminService_ResendPush_FullMethodName] = identity.Rule{Actors: []string{identity.Gateway}}
 	p[grpc_health_v1.Health_Check_FullMethodName] = identity.Rule{Open: true}
 	return p
 }

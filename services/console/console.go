@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sabha.dev/chassis/certs"
+	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/service"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	"sabha.dev/services/console/internal/oversight"
@@ -105,7 +106,14 @@ func connect(base *service.Base, overseen []string) (*oversight.Source, error) {
 	if clients[planner] == nil {
 		return nil, errors.New("peers.planner is missing: the gRPC address of the planner")
 	}
-	return oversight.New(clients[planner], clients, base.Log), nil
+	// Until people sign in, the console asks in its own name.
+	grant, err := base.Signer.Grant(identity.Principal{Subject: name, Scopes: []string{identity.Viewer}})
+	if err != nil {
+		return nil, err
+	}
+	source := oversight.New(clients[planner], clients, base.Log)
+	source.As = identity.Call{Grant: grant}
+	return source, nil
 }
 
 func (r *Running) listen(field, address string) (net.Listener, error) {

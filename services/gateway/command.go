@@ -109,9 +109,9 @@ func (c command) parse(verb string, args []string) (options, error) {
 	required := map[string]*string{"config": &o.config}
 	switch verb {
 	case "keys create":
-		flags.StringVar(&o.owner.Subject, "subject", "", "who the key is for: the stable name under which tasks are owned")
-		flags.StringVar(&o.owner.Organisation, "organisation", "", "the organisation that the subject belongs to")
-		flags.StringVar(&scopes, "scopes", "", "what the key grants beside its owner's tasks, comma-separated: operator, auditor")
+		flags.StringVar(&o.owner.Subject, "subject", "", "who the key is for: the stable name under which tasks are owned, in the console too")
+		flags.StringVar(&o.owner.Organisation, "organisation", "", "the organisation that the subject belongs to; with the subject it says who the person is")
+		flags.StringVar(&scopes, "scopes", "", "what the key grants beside its owner's tasks, comma-separated: viewer, reviewer, operator, auditor, admin, group:NAME")
 		required["subject"] = &o.owner.Subject
 	case "keys revoke":
 		flags.StringVar(&o.id, "id", "", "the key's id, as keys list shows it")

@@ -231,11 +231,11 @@ func (r *Running) HTTPAddr() string { return r.httpAddr.String() }
 // PublicURL is the base of the HTTP bindings as cards name it.
 func (r *Running) PublicURL() string { return r.address.HTTP }
 
-// FirstKey makes the first API key, for the principal operator with every scope,
+// FirstKey makes the first API key, for the principal operator with every role,
 // if there has never been any key. It returns the key, which cannot be shown
 // again, or an empty string.
 func (r *Running) FirstKey(ctx context.Context) (string, error) {
-	return r.keys.First(ctx, identity.Principal{Subject: "operator", Scopes: []string{edge.Operator, edge.Auditor}})
+	return r.keys.First(ctx, identity.Principal{Subject: "operator", Scopes: identity.Roles()})
 }
 
 // Failed receives when a port can no longer be served.

@@ -53,7 +53,7 @@ func (r *Running) serveHTTP(c Config, guard *edge.Guard, source *cards.Source, p
 		push.KeysPath: keys,
 		"/healthz":    operators,
 		"/readyz":     service.Probe(ready),
-		"/metrics":    guard.Handler(operators, edge.Operator, edge.Auditor),
+		"/metrics":    guard.Handler(operators, identity.Operator, identity.Auditor, identity.Admin),
 	}
 	for path, h := range c.Mount {
 		if _, taken := paths[path]; taken {

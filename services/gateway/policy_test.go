@@ -20,14 +20,14 @@ const (
 	refused  = "PERMISSION_DENIED"
 )
 
-// who is the expected answer to nobody, to a caller without scopes, and to the
-// two scopes that oversee.
-type who struct{ nobody, caller, operator, auditor string }
+// who is the expected answer to nobody, to a caller without scopes, to the scopes
+// that only see, and to those that act.
+type who struct{ nobody, caller, reader, operator string }
 
 var (
 	everyone  = who{admitted, admitted, admitted, admitted}
 	overseers = who{unknown, refused, admitted, admitted}
-	operators = who{unknown, refused, admitted, refused}
+	operators = who{unknown, refused, refused, admitted}
 	noOne     = who{refused, refused, refused, refused}
 )
 
@@ -58,7 +58,11 @@ var decided = map[string]who{
 	adminv1.AdminService_ListTasks_FullMethodName:                    overseers,
 	adminv1.AdminService_ListHops_FullMethodName:                     overseers,
 	adminv1.AdminService_ListDeadPushes_FullMethodName:               overseers,
+	adminv1.AdminService_GetTask_FullMethodName:                      overseers,
+	adminv1.AdminService_ListEvents_FullMethodName:                   overseers,
+	adminv1.AdminService_GetFigures_FullMethodName:                   overseers,
 	adminv1.AdminService_ResendPush_FullMethodName:                   operators,
+	adminv1.AdminService_CancelTasks_FullMethodName:                  operators,
 	adminv1.AdminService_GetCard_FullMethodName:                      noOne,
 	grpc_health_v1.Health_Check_FullMethodName:                       everyone,
 	grpc_health_v1.Health_List_FullMethodName:                        noOne,
@@ -69,8 +73,11 @@ func TestEveryRegisteredMethodHasADecision(t *testing.T) {
 	r := start(t)
 	keys := map[string]string{
 		"caller":   r.newKey(t, "-subject", "asha"),
+		"viewer":   r.newKey(t, "-subject", "vera", "-scopes", "viewer"),
+		"reviewer": r.newKey(t, "-subject", "rita", "-scopes", "reviewer"),
 		"operator": r.newKey(t, "-subject", "omar", "-scopes", "operator"),
 		"auditor":  r.newKey(t, "-subject", "alma", "-scopes", "auditor"),
+		"admin":    r.newKey(t, "-subject", "adam", "-scopes", "admin"),
 	}
 	for _, method := range gateway.Registered(r.Running) {
 		want, ok := decided[method]
@@ -78,7 +85,10 @@ func TestEveryRegisteredMethodHasADecision(t *testing.T) {
 			t.Errorf("%s is registered and nobody decided who may call it", method)
 			continue
 		}
-		for name, want := range map[string]string{"nobody": want.nobody, "caller": want.caller, "operator": want.operator, "auditor": want.auditor} {
+		for name, want := range map[string]string{
+			"nobody": want.nobody, "caller": want.caller, "reviewer": want.caller, "viewer": want.reader, "auditor": want.reader,
+			"operator": want.operator, "admin": want.operator,
+		} {
 			q := request{}
 			if key := keys[name]; key != "" {
 				q.headers = []string{"x-api-key: " + key}

@@ -164,7 +164,7 @@ func (r *rig) dial(as, to string) grpc.ClientConnInterface {
 // ctx is that of a call of alice.
 func (r *rig) ctx() context.Context {
 	r.tb.Helper()
-	grant, err := r.gateway.Grant(identity.Principal{Subject: "alice", Organisation: "acme"})
+	grant, err := r.gateway.Grant(identity.Principal{Subject: "alice", Organisation: "acme", Scopes: []string{identity.Operator}})
 	r.must(err)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	r.tb.Cleanup(cancel)

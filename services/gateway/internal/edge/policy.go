@@ -5,13 +5,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
+	"sabha.dev/chassis/identity"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
-)
-
-// Scopes that open more than an own caller's tasks.
-const (
-	Operator = "operator"
-	Auditor  = "auditor"
 )
 
 // rule says who may call a method.
@@ -32,13 +27,18 @@ type rule struct {
 var policy = makePolicy()
 
 func makePolicy() map[string]rule {
-	overseers := rule{scopes: []string{Operator, Auditor}}
+	overseers := rule{scopes: []string{identity.Viewer, identity.Operator, identity.Auditor, identity.Admin}}
+	operators := rule{scopes: []string{identity.Operator, identity.Admin}}
 	p := map[string]rule{
 		grpc_health_v1.Health_Check_FullMethodName:         {open: true},
 		adminv1.AdminService_ListTasks_FullMethodName:      overseers,
 		adminv1.AdminService_ListHops_FullMethodName:       overseers,
 		adminv1.AdminService_ListDeadPushes_FullMethodName: overseers,
-		adminv1.AdminService_ResendPush_FullMethodName:     {scopes: []string{Operator}},
+		adminv1.AdminService_GetTask_FullMethodName:        overseers,
+		adminv1.AdminService_ListEvents_FullMethodName:     overseers,
+		adminv1.AdminService_GetFigures_FullMethodName:     overseers,
+		adminv1.AdminService_ResendPush_FullMethodName:     operators,
+		adminv1.AdminService_CancelTasks_FullMethodName:    operators,
 	}
 	for _, m := range []string{
 		a2apb.A2AService_SendMessage_FullMethodName,
