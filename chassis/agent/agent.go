@@ -51,6 +51,9 @@ type Skill struct {
 	// Budget bounds a run from its acceptance; 0 means 10 minutes. Time spent
 	// waiting for the client does not count.
 	Budget time.Duration
+	// OwnClock says that a task outlives the deadline of the task that asked for it:
+	// its skill waits for people, whose time is not the caller's.
+	OwnClock bool
 
 	// BudgetOf states the budget of one request; nil or 0 means Budget.
 	BudgetOf func(*Request) time.Duration

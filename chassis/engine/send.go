@@ -146,7 +146,7 @@ func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Sk
 		budget = cmp.Or(skill.BudgetOf(&agent.Request{Message: m, Skill: skill.ID, Principal: call.Principal, Caller: call.Actor, TraceID: place.TraceID}), budget)
 	}
 	deadline := now.Add(budget)
-	if d := callerDeadline(ctx); !d.IsZero() && d.Before(deadline) {
+	if d := callerDeadline(ctx); !skill.OwnClock && !d.IsZero() && d.Before(deadline) {
 		deadline = d
 	}
 	rec := &taskstore.Record{

@@ -34,6 +34,11 @@ const (
 	// confidentiality. Only services of the platform set it; it is stripped
 	// from what comes in from outside.
 	Labels = "urn:sabha:ext:labels:v1"
+	// Wait in the metadata of a task that is WORKING, and of the status event that
+	// said so, is an object that tells whom it waits for: for ("person"), queue, due and
+	// until (RFC 3339; until is absent when the wait has no end). While it is there the
+	// clock of whoever started the task stands still.
+	Wait = "urn:sabha:ext:wait:v1"
 )
 
 // Keys of gRPC metadata.

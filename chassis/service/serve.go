@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"time"
@@ -44,6 +45,10 @@ type Definition struct {
 // Persona is a built service.
 type Persona struct {
 	Agent agent.Agent
+	// Services registers further gRPC services on the persona's port; Policy says who
+	// may call their methods. nil: it has none.
+	Services func(grpc.ServiceRegistrar)
+	Policy   identity.Policy
 	// HTTP holds further paths of the service's HTTP port, for example "/mcp".
 	HTTP map[string]http.Handler
 	// Unscreened says that messages from outside are not screened before they are
@@ -145,7 +150,12 @@ func Start(ctx context.Context, d Definition, env Env) (_ *Running, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r.grpc = NewGRPC(r.base, personaPolicy())
+	policy := personaPolicy()
+	maps.Copy(policy, r.persona.Policy)
+	r.grpc = NewGRPC(r.base, policy)
+	if r.persona.Services != nil {
+		r.persona.Services(r.grpc)
+	}
 	a2apb.RegisterA2AServiceServer(r.grpc, r.engine)
 	adminv1.RegisterAdminServiceServer(r.grpc, &admin{store: r.store, engine: r.engine, agent: d.Name, card: card})
 	r.health = health.NewServer()

@@ -22,6 +22,9 @@ type Change struct {
 	Events []*a2apb.StreamResponse
 	// Rows writes more rows in the same transaction, after the task's.
 	Rows Rows
+	// First writes rows before the task's (Update only). Its error refuses this change
+	// alone, so it must come before anything was written.
+	First Rows
 	// MessageID and Digest of a further message of the client, remembered for
 	// deduplication (Update only).
 	MessageID, Digest string
@@ -174,6 +177,12 @@ func (s *Store) Update(ctx context.Context, id string, mutate Mutation) (*Record
 			ch, err := s.mutate(r, mutate)
 			if err != nil {
 				return refused{err}
+			}
+			if ch.First != nil {
+				b.mark = true // they cannot be written twice
+				if err := ch.First(ctx, b.tx); err != nil {
+					return refused{err}
+				}
 			}
 			if ch.MessageID != "" {
 				b.mark = true // it cannot be remembered twice
