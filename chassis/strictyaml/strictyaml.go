@@ -1,0 +1,116 @@
+// Package strictyaml reads YAML files that people write as policy: what is not
+// known is refused, and every problem is reported at once with its line and its
+// place in the document.
+package strictyaml
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Bounds of a file.
+const (
+	// MaxSize in bytes.
+	MaxSize = 1 << 20
+	// MaxDepth of nesting.
+	MaxDepth = 20
+)
+
+// Parse reads a file and gives its root to compile, which reports what is wrong
+// with Node.Problem. name is the file as problems should show it. The error is
+// Problems with everything found; compile is not called for a file that is not
+// YAML, is empty, holds several documents, or uses anchors and aliases.
+func Parse(name string, data []byte, compile func(root Node)) error {
+	rep := &report{file: name}
+	if root, ok := read(data, rep); ok {
+		compile(root)
+	}
+	return rep.err()
+}
+
+// yamlLine finds the line number in an error of the YAML parser.
+var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
+
+func read(data []byte, rep *report) (Node, bool) {
+	switch {
+	case len(data) > MaxSize:
+		rep.add(0, "", fmt.Sprintf("the file has %d bytes; it may have %d at most", len(data), MaxSize))
+		return Node{}, false
+	case !utf8.Valid(data):
+		rep.add(0, "", "the file is not UTF-8 text")
+		return Node{}, false
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var doc yaml.Node
+	if err := decoder.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
+		line, message := 0, strings.TrimPrefix(err.Error(), "yaml: ")
+		if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+			line, _ = strconv.Atoi(m[1])
+			message = strings.TrimPrefix(err.Error(), m[0])
+		}
+		rep.add(line, "", "not valid YAML: "+message)
+		return Node{}, false
+	}
+	if len(doc.Content) == 0 || isNull(doc.Content[0]) {
+		rep.add(0, "", "the file is empty")
+		return Node{}, false
+	}
+	var second yaml.Node
+	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+		rep.add(second.Line, "", "one file holds one document; remove what follows the line ---")
+		return Node{}, false
+	}
+	root := Node{node: doc.Content[0], report: rep}
+	return root, root.plain(1)
+}
+
+// plain checks the whole tree below n for what is refused everywhere. A few lines
+// of aliases expand to gigabytes.
+func (n Node) plain(depth int) bool {
+	switch {
+	case depth > MaxDepth:
+		n.Problem("nested deeper than %d levels", MaxDepth)
+		return false
+	case n.node.Kind == yaml.AliasNode:
+		n.Problem("aliases (*%s) are refused; write the value out", Clip(n.node.Value))
+		return false
+	case n.node.Anchor != "":
+		n.Problem("anchors (&%s) are refused; write the value out where it is used", Clip(n.node.Anchor))
+		return false
+	}
+	ok := true
+	switch n.node.Kind {
+	case yaml.MappingNode:
+		seen := map[string]int{}
+		for i := 0; i+1 < len(n.node.Content); i += 2 {
+			k, v := n.node.Content[i], n.node.Content[i+1]
+			at := n.entry(k, v)
+			if k.Kind != yaml.ScalarNode || k.Tag == "!!merge" {
+				at.Problem("a key must be plain text")
+				ok = false
+				continue
+			}
+			if line, twice := seen[k.Value]; twice {
+				at.Problem("the key is there twice; first on line %d", line)
+				ok = false
+			}
+			seen[k.Value] = k.Line
+			ok = at.plain(depth+1) && ok
+		}
+	case yaml.SequenceNode:
+		for i, v := range n.node.Content {
+			ok = n.item(i, v).plain(depth+1) && ok
+		}
+	}
+	return ok
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
