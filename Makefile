@@ -6,7 +6,7 @@ export CGO_ENABLED ?= 0
 SERVICES := $(filter-out %/eval,$(wildcard services/*/cmd/*))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up up-processes build test test-race test-e2e chaos rolling recovery soak compose-test lint generate bench eval cover
+.PHONY: help demo up up-processes build test test-race test-e2e test-browser screenshots chaos rolling recovery soak compose-test lint generate bench eval cover
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,14 @@ test-race: ## test the packages with concurrency under the race detector (needs 
 
 test-e2e: ## test the whole platform, with the long tests too (build tag slow)
 	.ci/test -count=1 -tags=slow -timeout=15m ./e2e/...
+
+test-browser: ## test the console in Chromium (needs Debian's chromium, and Node with e2e/browser's packages)
+	.ci/test -count=1 -tags=browser -timeout=15m -skip=TestScreenshots ./e2e/browser
+
+OUT ?= bin/screenshots
+
+screenshots: ## photograph every screen of the console, light and dark, wide and narrow, into OUT=bin/screenshots
+	SCREENSHOTS=$(OUT) .ci/test -count=1 -tags=browser -timeout=15m -run=TestScreenshots ./e2e/browser
 
 PLANS ?= 500
 SEED ?= 1
