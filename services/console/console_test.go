@@ -193,12 +193,12 @@ func until(t *testing.T, lines *bufio.Scanner, all ...string) {
 
 func TestATaskIsShownLiveFromItsBeginningToItsEnd(t *testing.T) {
 	r := start(t, "planner", "security", "memory", "research", "executor", "validator")
-	list := bufio.NewScanner(r.get(t, "/events?watch=tasks").Body)
+	list := bufio.NewScanner(r.get(t, "/events?watch=/tasks").Body)
 	list.Buffer(nil, 1<<20)
 	until(t, list, "No tasks yet")
 	id := r.ask(t, "How much leave is there?")
 	until(t, list, "/tasks/"+id, "How much leave is there?", "alma (acme)", "looking it up", "leave", "look-up running")
-	detail := bufio.NewScanner(r.get(t, "/events?watch=task."+id).Body)
+	detail := bufio.NewScanner(r.get(t, "/events?watch=/tasks/"+id).Body)
 	detail.Buffer(nil, 1<<20)
 	until(t, detail, id, "look-up", "Running", "Working", "gateway →", "1 call")
 	close(r.release)
@@ -260,7 +260,7 @@ func TestTheConsoleIsServedOverTLS(t *testing.T) {
 	authority := &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
 	authority.RootCAs.AppendCertsFromPEM(raw)
 	web := http.Client{Transport: &http.Transport{TLSClientConfig: authority, ForceAttemptHTTP2: true}}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+running.Addr()+"/events?watch=tasks", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+running.Addr()+"/events?watch=/tasks", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

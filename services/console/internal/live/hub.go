@@ -1,5 +1,5 @@
-// Package live keeps what viewers look at up to date: one reader a topic, however
-// many watch it, and none while nobody does.
+// Package live keeps what viewers look at up to date: one reader a topic and
+// person, however many of the person's pages watch it, and none while nobody does.
 package live
 
 import (
@@ -25,14 +25,19 @@ var (
 	ErrStopped = errors.New("the console is stopping")
 )
 
-// Feed renders a topic as it is now. It is called by one goroutine at a time, and
-// should keep within the deadline of its context. nil leaves the topic as it was.
-type Feed func(context.Context) []byte
+// Feed renders a topic as it is now, and names what changes it (see Wake). It is
+// called by one goroutine at a time, and should keep within the deadline of its
+// context. nil leaves the topic as it was.
+type Feed func(context.Context) (html []byte, wakes []string)
 
 // Bounds of a hub.
 const (
-	// every is how often a topic is read while somebody watches it.
+	// every is how often a topic is read while somebody watches it, whatever happens.
 	every = time.Second
+	// soon is how long after a reading a topic that was woken is read again at least,
+	// and restWoken the same as a multiple of how long the reading took.
+	soon      = 40 * time.Millisecond
+	restWoken = 2
 	// readWithin bounds one reading.
 	readWithin = 5 * time.Second
 	// rest after a reading, as a multiple of how long it took: a platform that
@@ -46,18 +51,23 @@ const (
 
 // Hub reads topics and tells viewers when they have changed.
 type Hub struct {
-	open  func(topic string) (Feed, bool)
+	open  func(ctx context.Context, topic string) (Feed, bool)
 	clock clock.Clock
 
 	mu      sync.Mutex
 	stopped bool
-	topics  map[string]*topic
+	topics  map[key]*topic
 	viewers map[*Viewer]struct{}
 	readers sync.WaitGroup
 }
 
+// key of a topic: pages of one address may differ by who looks at them.
+type key struct{ who, name string }
+
 type topic struct {
 	last    []byte
+	wakes   []string
+	woken   chan struct{}
 	viewers map[*Viewer]struct{}
 	stop    context.CancelFunc
 }
@@ -69,16 +79,18 @@ type Frame struct {
 }
 
 // New makes a hub. open makes the feed of a topic when its first viewer comes.
-func New(open func(topic string) (Feed, bool), c clock.Clock) *Hub {
-	return &Hub{open: open, clock: c, topics: map[string]*topic{}, viewers: map[*Viewer]struct{}{}}
+func New(open func(ctx context.Context, topic string) (Feed, bool), c clock.Clock) *Hub {
+	return &Hub{open: open, clock: c, topics: map[key]*topic{}, viewers: map[*Viewer]struct{}{}}
 }
 
-// Watch begins to watch topics. The viewer gets each of them as it is, then every
-// change. The errors are ErrNoTopic, ErrFull and ErrStopped.
-func (h *Hub) Watch(names ...string) (*Viewer, error) {
+// Watch begins to watch topics as somebody: of ctx the values are used, for every
+// reading. The viewer gets each topic as it is, then every change. The errors are
+// ErrNoTopic, ErrFull and ErrStopped.
+func (h *Hub) Watch(ctx context.Context, who string, names ...string) (*Viewer, error) {
+	ctx = context.WithoutCancel(ctx)
 	feeds := map[string]Feed{}
 	for _, name := range names {
-		feed, ok := h.open(name)
+		feed, ok := h.open(ctx, name)
 		if !ok {
 			return nil, fmt.Errorf("%w: %q", ErrNoTopic, name)
 		}
@@ -92,14 +104,14 @@ func (h *Hub) Watch(names ...string) (*Viewer, error) {
 	case len(h.viewers) >= maxViewers:
 		return nil, ErrFull
 	}
-	v := &Viewer{hub: h, names: slices.Sorted(maps.Keys(feeds)), changed: map[string][]byte{}, ready: make(chan struct{}, 1), done: make(chan struct{})}
+	v := &Viewer{hub: h, who: who, names: slices.Sorted(maps.Keys(feeds)), changed: map[string][]byte{}, ready: make(chan struct{}, 1), done: make(chan struct{})}
 	h.viewers[v] = struct{}{}
 	for name, feed := range feeds {
-		t := h.topics[name]
+		t := h.topics[key{who, name}]
 		if t == nil {
-			ctx, stop := context.WithCancel(context.Background())
-			t = &topic{viewers: map[*Viewer]struct{}{}, stop: stop}
-			h.topics[name] = t
+			ctx, stop := context.WithCancel(ctx)
+			t = &topic{viewers: map[*Viewer]struct{}{}, woken: make(chan struct{}, 1), stop: stop}
+			h.topics[key{who, name}] = t
 			h.readers.Go(func() { h.read(ctx, name, t, feed) })
 		}
 		t.viewers[v] = struct{}{}
@@ -114,30 +126,54 @@ func (h *Hub) read(ctx context.Context, name string, t *topic, feed Feed) {
 	for {
 		began := h.clock.Now()
 		within, cancel := context.WithTimeout(ctx, readWithin)
-		html := feed(within)
+		html, wakes := feed(within)
 		cancel()
 		if ctx.Err() != nil {
 			return
 		}
-		h.publish(name, t, html)
+		h.publish(name, t, html, wakes)
 		took := h.clock.Now().Sub(began)
 		select {
 		case <-h.clock.After(min(max(every, rest*took), slowest)):
+		case <-t.woken:
+			select {
+			case <-h.clock.After(min(max(soon, restWoken*took), slowest)):
+			case <-ctx.Done():
+				return
+			}
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-func (h *Hub) publish(name string, t *topic, html []byte) {
+func (h *Hub) publish(name string, t *topic, html []byte, wakes []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if html == nil || bytes.Equal(html, t.last) {
+	if html == nil {
+		return
+	}
+	t.wakes = wakes
+	if bytes.Equal(html, t.last) {
 		return
 	}
 	t.last = html
 	for v := range t.viewers {
 		v.put(name, html)
+	}
+}
+
+// Wake has the topics read at once that one of the names changes. It does not block.
+func (h *Hub) Wake(names ...string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, t := range h.topics {
+		if slices.ContainsFunc(names, func(n string) bool { return slices.Contains(t.wakes, n) }) {
+			select {
+			case t.woken <- struct{}{}:
+			default:
+			}
+		}
 	}
 }
 

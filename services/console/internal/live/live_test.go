@@ -12,6 +12,11 @@ import (
 	"sabha.dev/testrig/clocktest"
 )
 
+var began = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+
+// whoKey has the name of who looks in a context.
+type whoKey struct{}
+
 // rig is a hub over topics that count how often they are read; what they show
 // changes when the test says so.
 type rig struct {
@@ -22,14 +27,15 @@ type rig struct {
 }
 
 func start(t *testing.T) *rig {
-	r := &rig{clock: clocktest.New(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))}
-	r.Hub = live.New(func(topic string) (live.Feed, bool) {
+	r := &rig{clock: clocktest.New(began)}
+	r.Hub = live.New(func(_ context.Context, topic string) (live.Feed, bool) {
 		if topic == "unknown" {
 			return nil, false
 		}
-		return func(context.Context) []byte {
+		return func(ctx context.Context) ([]byte, []string) {
 			r.reads.Add(1)
-			return []byte(topic + " " + strconv.FormatInt(r.shown.Load(), 10))
+			who, _ := ctx.Value(whoKey{}).(string)
+			return []byte(topic + " " + strconv.FormatInt(r.shown.Load(), 10) + who), []string{topic, "all"}
 		}, true
 	}, r.clock)
 	t.Cleanup(r.Stop)
@@ -38,7 +44,7 @@ func start(t *testing.T) *rig {
 
 func (r *rig) watch(t *testing.T, topics ...string) *live.Viewer {
 	t.Helper()
-	v, err := r.Watch(topics...)
+	v, err := r.Watch(t.Context(), "", topics...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,37 +142,37 @@ func TestATopicThatIsWatchedAnewIsReadAnew(t *testing.T) {
 
 func TestWhatCannotBeWatchedIsRefused(t *testing.T) {
 	r := start(t)
-	if _, err := r.Watch("tasks", "unknown"); !errors.Is(err, live.ErrNoTopic) {
+	if _, err := r.Watch(t.Context(), "", "tasks", "unknown"); !errors.Is(err, live.ErrNoTopic) {
 		t.Errorf("unknown topic: %v", err)
 	}
 	var last *live.Viewer
 	for range 256 {
 		last = r.watch(t, "tasks")
 	}
-	if _, err := r.Watch("tasks"); !errors.Is(err, live.ErrFull) {
+	if _, err := r.Watch(t.Context(), "", "tasks"); !errors.Is(err, live.ErrFull) {
 		t.Errorf("viewer 257: %v", err)
 	}
 	last.Close()
 	last = r.watch(t, "tasks")
 	r.Stop()
 	<-last.Done()
-	if _, err := r.Watch("tasks"); !errors.Is(err, live.ErrStopped) {
+	if _, err := r.Watch(t.Context(), "", "tasks"); !errors.Is(err, live.ErrStopped) {
 		t.Errorf("after the stop: %v", err)
 	}
 }
 
 func TestASlowPlatformIsAskedLessOften(t *testing.T) {
-	clock := clocktest.New(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))
+	clock := clocktest.New(began)
 	var reads atomic.Int64
-	hub := live.New(func(string) (live.Feed, bool) {
-		return func(context.Context) []byte {
+	hub := live.New(func(context.Context, string) (live.Feed, bool) {
+		return func(context.Context) ([]byte, []string) {
 			reads.Add(1)
 			clock.Advance(500 * time.Millisecond) // how long it took
-			return []byte("x")
+			return []byte("x"), nil
 		}, true
 	}, clock)
 	t.Cleanup(hub.Stop)
-	if _, err := hub.Watch("tasks"); err != nil {
+	if _, err := hub.Watch(t.Context(), "", "tasks"); err != nil {
 		t.Fatal(err)
 	}
 	clock.BlockUntil(1)
@@ -179,5 +185,52 @@ func TestASlowPlatformIsAskedLessOften(t *testing.T) {
 	clock.BlockUntil(1)
 	if n := reads.Load(); n != 2 {
 		t.Errorf("read %d times within 5 s, want 2", n)
+	}
+}
+
+func TestEachPersonHasTheirOwnReader(t *testing.T) {
+	r := start(t)
+	var got []string
+	for _, who := range []string{"alma", "bert"} {
+		v, err := r.Watch(context.WithValue(t.Context(), whoKey{}, " for "+who), who, "tasks")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, frames(v))
+	}
+	if got[0] != "[tasks: tasks 0 for alma]" || got[1] != "[tasks: tasks 0 for bert]" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestWhatHappensIsShownBeforeTheSecondIsOver(t *testing.T) {
+	r := start(t)
+	v := r.watch(t, "tasks", "task.a")
+	r.clock.BlockUntil(2) // both have been read
+	frames(v)
+	r.shown.Store(1)
+	r.Wake("task.b", "task.a")
+	for r.clock.BlockUntil(3); r.reads.Load() < 3; { // the woken reader rests first
+		r.clock.Advance(50 * time.Millisecond)
+		time.Sleep(time.Millisecond)
+		if r.clock.Now().Sub(began) > 900*time.Millisecond {
+			t.Fatal("it was not read before its second was over")
+		}
+	}
+	if got := frames(v); got != "[task.a: task.a 1]" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestWhatHappensOftenIsReadInIntervals(t *testing.T) {
+	r := start(t)
+	frames(r.watch(t, "tasks"))
+	r.clock.BlockUntil(1)
+	for range 1000 {
+		r.Wake("all")
+	}
+	r.clock.BlockUntil(2) // it rests
+	if n := r.reads.Load(); n != 1 {
+		t.Errorf("read %d times without a rest, want once", n)
 	}
 }

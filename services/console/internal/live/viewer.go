@@ -4,6 +4,7 @@ package live
 // while it does not look, it finds the newest.
 type Viewer struct {
 	hub   *Hub
+	who   string
 	names []string
 	// changed holds the frames that have not been taken; guarded by the hub's lock.
 	changed map[string][]byte
@@ -54,11 +55,11 @@ func (v *Viewer) Close() {
 	close(v.done)
 	delete(h.viewers, v)
 	for _, name := range v.names {
-		t := h.topics[name]
+		t := h.topics[key{v.who, name}]
 		delete(t.viewers, v)
 		if len(t.viewers) == 0 {
 			t.stop()
-			delete(h.topics, name)
+			delete(h.topics, key{v.who, name})
 		}
 	}
 }

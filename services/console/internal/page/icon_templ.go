@@ -71,7 +71,7 @@ func stateOf(s request.State) templ.Component {
 			var templ_7745c5c3_Var4 string
 			templ_7745c5c3_Var4, templ_7745c5c3_Err = templruntime.NewAttributeExpression(templ.CSSClasses(templ_7745c5c3_Var3).String()).Resolve(ctx)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/icon.templ`, Line: 1, Col: 0}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `page/icon.templ`, Line: 1, Col: 0}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var4)
 			if templ_7745c5c3_Err != nil {
@@ -106,7 +106,7 @@ func stateOf(s request.State) templ.Component {
 		var templ_7745c5c3_Var5 string
 		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(label(s))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/icon.templ`, Line: 20, Col: 12}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `page/icon.templ`, Line: 20, Col: 12}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 		if templ_7745c5c3_Err != nil {
@@ -184,12 +184,12 @@ func icon(s request.State) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		case request.StepSkipped:
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<circle class=\"faint\" cx=\"8\" cy=\"8\" r=\"6.2\"></circle> <path d=\"M5.4 5.200L8.2 8l-2.8 2.800M10.6 5.200v5.6\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<circle class=\"faint\" cx=\"8\" cy=\"8\" r=\"6.2\"></circle> <path d=\"M5.4 5.2L8.2 8l-2.8 2.8M10.6 5.2v5.6\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case request.Answered:
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<path d=\"M2.5 2.200h11a.8.8 0 0 1 .8.8v7.300a.8.8 0 0 1-.8.8H8.600L5 14v-2.900H2.500a.8.8 0 0 1-.8-.8V3a.8.8 0 0 1 .8-.8z\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<path d=\"M2.5 2.2h11a.8.8 0 0 1 .8.8v7.3a.8.8 0 0 1-.8.8H8.6L5 14v-2.9H2.5a.8.8 0 0 1-.8-.8V3a.8.8 0 0 1 .8-.8z\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -2,8 +2,8 @@ package page_test
 
 import (
 	"context"
-	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,16 +59,16 @@ func task() request.Task {
 }
 
 func TestARowTellsTheStateInWordsAndHowFarThePlanIs(t *testing.T) {
-	got := text(t, page.ListFragment(page.List{Page: request.Page{Tasks: []request.Task{task()}, Counts: map[request.State]int64{request.Working: 1, request.Failed: 41}}}))
+	got := text(t, page.TaskList(page.List{Page: request.Page{Tasks: []request.Task{task()}, Counts: map[request.State]int64{request.Working: 1, request.Failed: 41}}}))
 	wants(t, got, "|All|42|", "|Working|1|", "|Failed|41|", "|Canceled|0|",
 		"|Working|How much leave?|looking|general|1 step done, 1 skipped, draft running|planner|plan-and-run|alma (acme)|via gateway|2026-03-01 12:00:00 UTC|2026-03-01 12:00:01 UTC|")
 }
 
 func TestFiltersAreLinksAndTheChosenOneIsMarked(t *testing.T) {
-	got := html(t, page.ListFragment(page.List{State: request.InputRequired, Page: request.Page{Next: "t/9 &"}}))
-	wants(t, got, `href="/?state=failed"`, `href="/?after=t%2F9+%26&amp;state=input-required"`)
+	got := html(t, page.TaskList(page.List{State: request.InputRequired, Page: request.Page{Next: "t/9 &"}}))
+	wants(t, got, `href="/tasks?state=failed"`, `href="/tasks?after=t%2F9+%26&amp;state=input-required"`)
 	chosen := regexp.MustCompile(`href="([^"]*)"[^>]*aria-current="page"`).FindAllStringSubmatch(got, -1)
-	if len(chosen) != 1 || chosen[0][1] != "/?state=input-required" {
+	if len(chosen) != 1 || chosen[0][1] != "/tasks?state=input-required" {
 		t.Errorf("marked as chosen: %v", chosen)
 	}
 }
@@ -76,7 +76,7 @@ func TestFiltersAreLinksAndTheChosenOneIsMarked(t *testing.T) {
 func TestEveryStateHasAShapeOfItsOwn(t *testing.T) {
 	shapes := map[string]request.State{}
 	for _, s := range append([]request.State{request.Answered, request.StepSkipped}, request.States...) {
-		got := html(t, page.ListFragment(page.List{Page: request.Page{Tasks: []request.Task{{ID: "t", State: s}}}}))
+		got := html(t, page.TaskList(page.List{Page: request.Page{Tasks: []request.Task{{ID: "t", State: s}}}}))
 		row := got[strings.Index(got, "<tbody"):]
 		icon := regexp.MustCompile(`(?s)<svg.*?</svg>`).FindString(row)
 		if other, ok := shapes[icon]; ok {
@@ -87,11 +87,16 @@ func TestEveryStateHasAShapeOfItsOwn(t *testing.T) {
 }
 
 func TestAStateOfALaterReleaseIsShownAsItIsNamed(t *testing.T) {
-	got := html(t, page.ListFragment(page.List{Page: request.Page{Tasks: []request.Task{{ID: "t", State: request.FromWire(`TASK_STATE_"><B`)}}}}))
+	got := html(t, page.TaskList(page.List{Page: request.Page{Tasks: []request.Task{{ID: "t", State: request.FromWire(`TASK_STATE_"><B`)}}}}))
 	wants(t, got, "&#34;&gt;&lt;b")
 	if strings.Contains(got, `state-"`) || strings.Contains(got, "<b\"") {
 		t.Errorf("the name reached the markup: %s", got)
 	}
+}
+
+// whole is a page with a body.
+func whole(body templ.Component) templ.Component {
+	return page.Page(page.Frame{}, page.View{Title: "x", Body: body})
 }
 
 // hostile is text that would do harm if it were taken for markup, in every field
@@ -106,10 +111,10 @@ func TestHostileTextStaysText(t *testing.T) {
 	}
 	hop := request.Hop{TaskID: hostile, Caller: hostile, Agent: hostile, Skill: hostile, Outcome: request.State(hostile), Reason: hostile, Admission: hostile, Started: noon}
 	for name, c := range map[string]templ.Component{
-		"list":    page.ListPage(page.Links{}, page.List{Page: request.Page{Tasks: []request.Task{bad}, Next: hostile}}),
-		"detail":  page.DetailPage(page.Links{}, page.Detail{Task: bad, Hops: []request.Hop{hop}, Missing: []string{hostile}, Now: noon}),
-		"absent":  page.DetailPage(page.Links{}, page.Detail{Absent: true, ID: hostile}),
-		"problem": page.ProblemPage(page.Links{}, page.Problem{Title: hostile, Text: hostile}),
+		"list":    page.Page(page.Frame{Topic: hostile, Toast: page.Toast{Text: hostile, Tone: hostile}, Person: page.Person{ID: hostile, Name: hostile}, CSRF: hostile, Theme: hostile}, page.View{Title: hostile, Body: page.TaskList(page.List{Page: request.Page{Tasks: []request.Task{bad}, Next: hostile}})}),
+		"detail":  whole(page.TaskDetail(page.Detail{Task: bad, Hops: []request.Hop{hop}, Missing: []string{hostile}, Now: noon})),
+		"problem": whole(page.Problem(hostile, hostile)),
+		"unread":  page.Page(page.Frame{}, page.View{Unread: hostile}),
 	} {
 		got := html(t, c)
 		if n := strings.Count(got, "<script"); n != 1 {
@@ -134,40 +139,50 @@ func TestTheDetailsShowStepsAndCallsInOrder(t *testing.T) {
 		},
 		Missing: []string{"security", "validator"},
 	}
-	got := text(t, page.DetailFragment(d))
+	got := text(t, page.TaskDetail(d))
 	wants(t, got, "|How much leave?|Working|looking|", "|Playbook|general|version 1|", "|Worked on by|planner-7|", "|Trace|0af7|",
 		"|Completed|find|research|investigate|1.5 s|", "|Running|draft|planner|synthesise|10.0 s|attempt 2 · the model gave no answer|",
 		"|3 calls|", "security, validator cannot be reached; calls to it are missing here.",
 		"|gateway →|planner|plan-and-run|Working|+0.000 s|12.0 s|allowed by policy p-1|",
 		"|planner →|research|investigate|no documents|Failed|+1.000 s|2.0 s|inside the platform|", "|planner →|memory|recall|Answered|+1.000 s|0.42 ms|")
-	wants(t, html(t, page.DetailFragment(d)), `x="8.33" y="0" width="16.67"`)
+	wants(t, html(t, page.TaskDetail(d)), `x="8.33" y="0" width="16.67"`)
 }
 
-func TestWithoutThePlannerThePageSaysSinceWhen(t *testing.T) {
-	wants(t, text(t, page.ListFragment(page.List{Unread: true})), "The planner cannot be reached.", "This page fills itself as soon as it answers.")
-	stale := page.List{Stale: noon, Page: request.Page{Tasks: []request.Task{task()}}}
-	wants(t, text(t, page.ListFragment(stale)), "What you see is from|2026-03-01 12:00:00 UTC|. It is brought up to date", "How much leave?")
-	wants(t, text(t, page.DetailFragment(page.Detail{Unread: true})), "The planner cannot be reached.")
+func TestWhatCannotBeReadIsSaidAndSinceWhen(t *testing.T) {
+	unread := page.View{Unread: "The planner"}
+	wants(t, text(t, page.Live("/tasks", unread, time.Time{})), "The planner cannot be reached.", "This page fills itself as soon as there is an answer.")
+	unread.Body = page.TaskList(page.List{Page: request.Page{Tasks: []request.Task{task()}}})
+	wants(t, text(t, page.Live("/tasks", unread, noon)), "The planner cannot be reached.|What you see is from|2026-03-01 12:00:00 UTC|. It is brought up to date", "How much leave?")
+}
+
+func TestTheNavigationMarksWhereOneIs(t *testing.T) {
+	got := html(t, page.Page(page.Frame{Person: page.Person{ID: "acme/alma.rao", Roles: []string{"operator"}}}, page.View{Section: page.Playbooks}))
+	marked := regexp.MustCompile(`<a href="([^"]*)"[^>]*aria-current="page"`).FindAllStringSubmatch(got, -1)
+	if len(marked) != 1 || marked[0][1] != "/playbooks" {
+		t.Errorf("marked: %v", marked)
+	}
+	wants(t, got, ">AR<", ">alma.rao<", ">operator<", `data-key="g t"`)
 }
 
 func TestAnEmptyListSaysHowToBegin(t *testing.T) {
-	got := html(t, page.ListFragment(page.List{}))
+	got := html(t, page.TaskList(page.List{}))
 	wants(t, got, "No tasks yet", "<code>export SABHA_KEY=sk-…\nsabha ask &#34;")
 	filtered := page.List{State: request.Failed, Page: request.Page{Counts: map[request.State]int64{request.Completed: 2}}}
-	wants(t, text(t, page.ListFragment(filtered)), "No task is failed now", "Show all tasks")
+	wants(t, text(t, page.TaskList(filtered)), "No task is failed now", "Show all tasks")
 }
 
 func TestThePageNeedsNothingThatItsPolicyForbids(t *testing.T) {
-	got := html(t, page.DetailPage(page.Links{Style: "/s.css", Script: "/s.js", Mark: "/m.svg"}, page.Detail{Task: task(), Now: noon, Hops: []request.Hop{{Started: noon}}}))
+	got := html(t, whole(page.TaskDetail(page.Detail{Task: task(), Now: noon, Hops: []request.Hop{{Started: noon}}})))
 	for _, forbidden := range []string{" style=", "<style", " onclick", "javascript:", "http://", "https://", "TemplFailedSanitization"} {
 		if strings.Contains(got, forbidden) {
 			t.Errorf("the page contains %s", forbidden)
 		}
 	}
-	script, err := fs.ReadFile(page.Assets(), "console.js")
+	all, _, err := page.Assets()
 	if err != nil {
 		t.Fatal(err)
 	}
+	script := slices.Concat(all["console.js"].Body, all["stream.js"].Body)
 	for _, forbidden := range []string{"eval(", "new Function", "document.write", "innerHTML"} {
 		if strings.Contains(string(script), forbidden) {
 			t.Errorf("the script contains %s", forbidden)
@@ -176,11 +191,11 @@ func TestThePageNeedsNothingThatItsPolicyForbids(t *testing.T) {
 }
 
 func TestLinksChangeWithTheContent(t *testing.T) {
-	l, err := page.LinksOf(page.Assets())
+	_, l, err := page.Assets()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, link := range []string{l.Style, l.Script, l.Mark} {
+	for _, link := range []string{l.Style, l.Script, l.Worker, l.Mark} {
 		if !regexp.MustCompile(`^/static/[a-z.]+\?v=[0-9a-f]{16}$`).MatchString(link) {
 			t.Errorf("link %q", link)
 		}

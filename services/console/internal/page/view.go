@@ -16,32 +16,17 @@ type List struct {
 	State request.State
 	// Older says that the list begins after its first page. It is then not kept up to date.
 	Older bool
-	// Topic under which the list is kept up to date; empty when it is not.
-	Topic string
-	// Stale is since when the list could not be read; zero when it could. Unread
-	// says that it never could.
-	Stale  time.Time
-	Unread bool
 }
 
 // Detail is the page of one task.
 type Detail struct {
-	Task  request.Task
-	Hops  []request.Hop
-	Topic string
+	Task request.Task
+	Hops []request.Hop
 	// Missing names services whose calls could not be read.
 	Missing []string
-	// Absent says that there is no such task; ID then names it.
-	Absent bool
-	ID     string
-	Stale  time.Time
-	Unread bool
 	// Now is when it was read: what runs has taken until then.
 	Now time.Time
 }
-
-// Problem is a page that says why there is no other.
-type Problem struct{ Title, Text string }
 
 func listPath(s request.State, after string) string {
 	q := url.Values{}
@@ -52,27 +37,23 @@ func listPath(s request.State, after string) string {
 		q.Set("after", after)
 	}
 	if len(q) == 0 {
-		return "/"
+		return "/tasks"
 	}
-	return "/?" + q.Encode()
+	return "/tasks?" + q.Encode()
 }
 
 func taskPath(id string) string { return "/tasks/" + url.PathEscape(id) }
 
-func listTitle(l List) string {
-	title := "Tasks"
+// Title of the window.
+func (l List) Title() string {
 	if l.State != "" {
-		title = label(l.State) + " tasks"
+		return label(l.State) + " tasks"
 	}
-	return title + " · Sabha"
+	return "Tasks"
 }
 
-func detailTitle(d Detail) string {
-	if d.Absent || d.Unread {
-		return "Task · Sabha"
-	}
-	return label(d.Task.State) + ": " + excerpt(asked(d.Task), 60) + " · Sabha"
-}
+// Title of the window.
+func (d Detail) Title() string { return label(d.Task.State) + ": " + excerpt(asked(d.Task), 60) }
 
 // bounds of the calls of a request, for their bars.
 func (d Detail) bounds() (first, last time.Time) {

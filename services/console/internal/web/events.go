@@ -29,10 +29,10 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Name from 1 to 64 topics, each as watch=TOPIC.", http.StatusBadRequest)
 		return
 	}
-	viewer, err := s.hub.Watch(topics...)
+	viewer, err := s.hub.Watch(r.Context(), viewerOf(r), topics...)
 	switch {
 	case errors.Is(err, live.ErrNoTopic):
-		http.Error(w, "A topic is tasks, tasks.STATE or task.ID.", http.StatusNotFound)
+		http.Error(w, "A topic is the address of a page of the console, such as /tasks.", http.StatusNotFound)
 		return
 	case err != nil:
 		w.Header().Set("Retry-After", "10")

@@ -1,8 +1,12 @@
 package web
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
+	"time"
+
+	"sabha.dev/testrig/clocktest"
 )
 
 // read is what a browser makes of a stream: events by the rules of the HTML
@@ -41,13 +45,16 @@ func FuzzAFrameIsOneEventWithItsData(f *testing.F) {
 	})
 }
 
-func FuzzATopicIsKnownOrRefused(f *testing.F) {
-	for _, seed := range []string{"tasks", "tasks.", "tasks.working", "task.", "task.01-a_B", "task.a\nb", "tasks.working\r\ndata: x", "beat", ""} {
+func FuzzATopicIsAPageOrRefused(f *testing.F) {
+	for _, seed := range []string{"/tasks", "/tasks?state=working", "/tasks/01-a_B", "/tasks/a\nb", "/tasks\r\ndata: x", "/events", "/static/console.js", "/nowhere", "//evil.example/tasks", "http://evil.example/tasks", "beat", ""} {
 		f.Add(seed)
 	}
-	s := &Site{}
+	s, err := New(nil, nil, clocktest.New(time.Time{}), slog.New(slog.DiscardHandler))
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, topic string) {
-		if _, ok := s.feed(topic); ok && strings.ContainsAny(topic, "\r\n:<>\" ") {
+		if _, ok := s.feed(t.Context(), topic); ok && (strings.ContainsAny(topic, "\r\n") || !strings.HasPrefix(topic, "/") || strings.HasPrefix(topic, "/events") || strings.HasPrefix(topic, "/static")) {
 			t.Errorf("topic %q is watched, and its name would be an event's", topic)
 		}
 	})

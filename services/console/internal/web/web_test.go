@@ -2,12 +2,16 @@ package web_test
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -123,22 +127,22 @@ func TestPages(t *testing.T) {
 		not    string
 	}{
 		{"/", 200, "alpha", "no such"},
-		{"/?state=failed", 200, "beta", "alpha"},
-		{"/?state=nonsense", 400, "submitted, working, input-required", "alpha"},
-		{"/?after=gone", 400, "Begin with the newest", "alpha"},
-		{"/?after=t-1", 200, `data-watch=""`, "no such"},
+		{"/tasks?state=failed", 200, "beta", "alpha"},
+		{"/tasks?state=nonsense", 400, "submitted, working, input-required", "alpha"},
+		{"/tasks?after=gone", 400, "Begin with the newest", "alpha"},
+		{"/tasks?after=t-1", 200, `data-watch=""`, "no such"},
 		{"/tasks/t-2", 200, "beta", "alpha"},
 		{"/tasks/t-3", 404, "There is no such task", "beta"},
 		{"/tasks/%3Cscript%3E", 404, "&lt;script&gt;", "<script>"},
 		{"/nothing", 404, "There is no such page", "alpha"},
-		{"/static/console.js", 200, "EventSource", "<html"},
+		{"/static/stream.js", 200, "EventSource", "<html"},
 		{"/static/assets.go", 404, "", "package"},
-		{"/static/console.css", 200, "prefers-color-scheme", "<html"},
-		{"/static/..%2fassets.go", 400, "invalid", "package"},
+		{"/static/console.css", 200, "light-dark", "<html"},
+		{"/static/..%2fassets.go", 404, "", "package"},
 		{"/events", 400, "watch=TOPIC", ""},
-		{"/events?watch=tasks&watch=tasks.nonsense", 404, "task.ID", ""},
-		{"/events?watch=task.a%0Ab", 404, "task.ID", ""},
-		{"/events?" + strings.Repeat("watch=tasks&", 65), 400, "1 to 64", ""},
+		{"/events?watch=/tasks&watch=nonsense", 404, "address of a page", ""},
+		{"/events?watch=/tasks/a%0Ab", 404, "address of a page", ""},
+		{"/events?" + strings.Repeat("watch=/tasks&", 65), 400, "1 to 64", ""},
 	} {
 		status, body, _ := r.get(t, c.path)
 		if status != c.status || !strings.Contains(body, c.has) || (c.not != "" && strings.Contains(body, c.not)) {
@@ -152,7 +156,7 @@ func TestWithoutThePlannerThePageIsThereAndSaysSo(t *testing.T) {
 	r.set(oversight.ErrUnreachable)
 	for _, path := range []string{"/", "/tasks/t-1"} {
 		status, body, _ := r.get(t, path)
-		if status != 503 || !strings.Contains(body, "The planner cannot be reached") || !strings.Contains(body, "data-watch=\"task") {
+		if status != 503 || !strings.Contains(body, "The planner cannot be reached") || !strings.Contains(body, "data-watch=\"/") {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
@@ -171,23 +175,88 @@ func TestOnlyTheConsolesOwnNamesAreAnswered(t *testing.T) {
 			}
 		}
 	}
-	if got, _, _ := r.do(t, http.MethodGet, "/events?watch=tasks", "evil.example"); got != 421 {
+	if got, _, _ := r.do(t, http.MethodGet, "/events?watch=/tasks", "evil.example"); got != 421 {
 		t.Errorf("the stream as evil.example: %d, want 421", got)
 	}
 }
 
-func TestNothingButReadingIsAnswered(t *testing.T) {
+func TestWhatIsSentFromAnotherSiteIsRefused(t *testing.T) {
 	r := start(t)
-	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions} {
-		if got, _, h := r.do(t, method, "/", ""); got != 405 || h.Get("Allow") != "GET, HEAD" {
-			t.Errorf("%s: %d, Allow %q", method, got, h.Get("Allow"))
+	for name, c := range map[string]struct {
+		header, value string
+		want          int
+	}{
+		"own page": {"Sec-Fetch-Site", "same-origin", 303}, "no browser": {"X", "y", 303},
+		"other site": {"Sec-Fetch-Site", "cross-site", 403}, "sibling": {"Sec-Fetch-Site", "same-site", 403}, "old browser": {"Origin", "https://evil.example", 403},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url+"/theme", strings.NewReader("theme=dark"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set(c.header, c.value)
+		res, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != c.want {
+			t.Errorf("%s: %d, want %d", name, res.StatusCode, c.want)
+		}
+	}
+}
+
+func TestAThemeIsRemembered(t *testing.T) {
+	r := start(t)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := http.Client{Jar: jar}
+	for _, c := range []struct{ choice, want string }{{"dark", `data-theme="dark"`}, {"light", `data-theme="light"`}, {"system", `data-theme=""`}} {
+		res, err := browser.PostForm(r.url+"/theme", url.Values{"theme": {c.choice}, "back": {"/tasks"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if err != nil || res.Request.URL.Path != "/tasks" || !strings.Contains(string(body), c.want) {
+			t.Errorf("%s: %s %v without %s", c.choice, res.Request.URL, err, c.want)
+		}
+	}
+}
+
+func TestPagesAreSentPacked(t *testing.T) {
+	r := start(t)
+	r.set(nil, task("t-1", request.Working, "alpha"))
+	for _, path := range []string{"/tasks", "/static/console.css", "/static/console.js"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept-Encoding", "gzip")
+		res, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		packed, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, err := gzip.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if body, err := io.ReadAll(z); err != nil || len(body) <= len(packed) {
+			t.Errorf("%s: %d bytes out of %d, %v", path, len(body), len(packed), err)
 		}
 	}
 }
 
 func TestAskingForTheHeadOfAStreamDoesNotWatch(t *testing.T) {
 	r := start(t)
-	if status, body, h := r.do(t, http.MethodHead, "/events?watch=tasks", ""); status != 200 || body != "" || h.Get("Content-Type") != "text/event-stream" {
+	if status, body, h := r.do(t, http.MethodHead, "/events?watch=/tasks", ""); status != 200 || body != "" || h.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("%d %q %q", status, body, h.Get("Content-Type"))
 	}
 }
@@ -197,7 +266,7 @@ func TestEveryAnswerHasTheHeadersThatProtectIt(t *testing.T) {
 	for _, path := range []string{"/", "/tasks/x", "/nothing", "/static/console.js", "/events"} {
 		_, _, h := r.get(t, path)
 		for name, want := range map[string]string{
-			"Content-Security-Policy": "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 			"X-Content-Type-Options":  "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY", "Cross-Origin-Resource-Policy": "same-origin",
 		} {
 			if got := h.Get(name); got != want {
@@ -256,8 +325,8 @@ func (e *events) next() (name, data string, ok bool) {
 
 func TestAStreamBringsEachTopicAsItIsAndThenItsChanges(t *testing.T) {
 	r := start(t)
-	r.set(nil, task("t-1", request.Working, "first\r\nevent: task.t-1\r\n\r\ndata: forged"))
-	e := r.open(t, "watch=tasks&watch=task.t-1")
+	r.set(nil, task("t-1", request.Working, "first\r\nevent: /tasks/t-1\r\n\r\ndata: forged"))
+	e := r.open(t, "watch=/tasks&watch=/tasks/t-1")
 	seen := map[string]string{}
 	for range 2 {
 		name, data, ok := e.next()
@@ -266,7 +335,7 @@ func TestAStreamBringsEachTopicAsItIsAndThenItsChanges(t *testing.T) {
 		}
 		seen[name] = data
 	}
-	if !strings.Contains(seen["tasks"], "event: task.t-1\n\ndata: forged") || !strings.Contains(seen["task.t-1"], `data-watch="task.t-1"`) || len(seen) != 2 {
+	if !strings.Contains(seen["/tasks"], "event: /tasks/t-1\n\ndata: forged") || !strings.Contains(seen["/tasks/t-1"], `data-watch="/tasks/t-1"`) || len(seen) != 2 {
 		t.Errorf("seen %q", seen)
 	}
 	r.set(nil, task("t-1", request.Completed, "first"))
@@ -281,8 +350,8 @@ func TestAStreamBringsEachTopicAsItIsAndThenItsChanges(t *testing.T) {
 
 func TestAQuietStreamBeats(t *testing.T) {
 	r := start(t)
-	e := r.open(t, "watch=tasks")
-	if name, _, _ := e.next(); name != "tasks" {
+	e := r.open(t, "watch=/tasks")
+	if name, _, _ := e.next(); name != "/tasks" {
 		t.Fatalf("first event %q", name)
 	}
 	for range 2 {
@@ -297,11 +366,11 @@ func TestAQuietStreamBeats(t *testing.T) {
 func TestAReconnectedStreamBeginsWithWhatIs(t *testing.T) {
 	r := start(t)
 	r.set(nil, task("t-1", request.Working, "first"))
-	first := r.open(t, "watch=tasks")
+	first := r.open(t, "watch=/tasks")
 	first.next()
 	first.close()
 	r.set(nil, task("t-2", request.Working, "second"))
-	again := r.open(t, "watch=tasks")
+	again := r.open(t, "watch=/tasks")
 	// The reader of the first stream may not have ended yet: then the new task comes with its next reading.
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -326,7 +395,7 @@ func TestAReconnectedStreamBeginsWithWhatIs(t *testing.T) {
 func TestAStreamShowsThatThePlannerIsGoneAndThatItIsBack(t *testing.T) {
 	r := start(t)
 	r.set(nil, task("t-1", request.Working, "first"))
-	e := r.open(t, "watch=tasks")
+	e := r.open(t, "watch=/tasks")
 	e.next()
 	for _, step := range []struct {
 		err       error
@@ -347,13 +416,13 @@ func TestAStreamShowsThatThePlannerIsGoneAndThatItIsBack(t *testing.T) {
 
 func TestStoppingEndsStreams(t *testing.T) {
 	r := start(t)
-	e := r.open(t, "watch=tasks")
+	e := r.open(t, "watch=/tasks")
 	e.next()
 	r.site.Stop()
 	if name, _, ok := e.next(); ok {
 		t.Errorf("event %q after the stop", name)
 	}
-	if status, body, h := r.get(t, "/events?watch=tasks"); status != 503 || h.Get("Retry-After") == "" {
+	if status, body, h := r.get(t, "/events?watch=/tasks"); status != 503 || h.Get("Retry-After") == "" {
 		t.Errorf("a new stream: %d %s", status, body)
 	}
 }
@@ -390,7 +459,7 @@ func TestASlowViewerIsDropped(t *testing.T) {
 		r := start(t)
 		r.set(nil, task("t-1", request.Working, "first"))
 		c := &clogged{header: http.Header{}, takes: takes}
-		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/events?watch=tasks", nil)
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/events?watch=/tasks", nil)
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)

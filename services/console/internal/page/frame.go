@@ -1,0 +1,91 @@
+package page
+
+import "github.com/a-h/templ"
+
+// Section is a place of the navigation.
+type Section string
+
+// The sections, in the order of the navigation.
+const (
+	Dashboard  Section = "dashboard"
+	Tasks      Section = "tasks"
+	Review     Section = "review"
+	Playbooks  Section = "playbooks"
+	Agents     Section = "agents"
+	Playground Section = "playground"
+)
+
+// place is an entry of the navigation; key is what follows g on the keyboard.
+type place struct {
+	section          Section
+	label, path, key string
+}
+
+var places = []place{
+	{Dashboard, "Dashboard", "/", "d"},
+	{Tasks, "Tasks", "/tasks", "t"},
+	{Review, "Review", "/review", "r"},
+	{Playbooks, "Playbooks", "/playbooks", "p"},
+	{Agents, "Agents", "/agents", "a"},
+	{Playground, "Playground", "/playground", "y"},
+}
+
+// View is the content of a page as it has been read.
+type View struct {
+	// Status of HTTP; 0 means 200.
+	Status int
+	// Title of the window, without the name of the product.
+	Title   string
+	Section Section
+	Body    templ.Component
+	// Unread names what could not be reached, so that there is nothing to show; empty
+	// when everything was read. It is the subject of a sentence, such as "The planner".
+	Unread string
+	// Wakes are what changes the page, such as "tasks" or "task:ID": when one of them
+	// happens it is read at once. It is read every second whatever happens.
+	Wakes []string
+	// Still says that the page is not kept up to date.
+	Still bool
+	// Wide gives the page the whole width of the window.
+	Wide bool
+}
+
+// Tone is how a message is meant.
+type Tone string
+
+// The tones.
+const (
+	Good Tone = "good"
+	Bad  Tone = "bad"
+)
+
+// Toast is a short message about what has just been done.
+type Toast struct {
+	Tone Tone   `json:"tone"`
+	Text string `json:"text"`
+}
+
+// Person is who looks at a page; the zero value is nobody who is known.
+type Person struct {
+	// ID is organisation/subject.
+	ID, Name string
+	// Roles as they are told the person.
+	Roles []string
+}
+
+// Frame is what a page has around its content.
+type Frame struct {
+	Links  Links
+	Person Person
+	// CSRF is the token that forms carry.
+	CSRF string
+	// Theme is light or dark; empty follows the system.
+	Theme string
+	// Topic under which the content is kept up to date; empty when it is not.
+	Topic string
+	Toast Toast
+	// Bare pages have no navigation: signing in.
+	Bare bool
+}
+
+func (f Frame) title(v View) string { return v.Title + " · Sabha" }

@@ -1,0 +1,60 @@
+package page
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// scheme is what the browser may draw its own parts in.
+func scheme(theme string) string {
+	if theme == "" {
+		return "light dark"
+	}
+	return theme
+}
+
+func (p Person) display() string {
+	if p.Name != "" {
+		return p.Name
+	}
+	_, subject, found := strings.Cut(p.ID, "/")
+	if !found {
+		return p.ID
+	}
+	return subject
+}
+
+func (p Person) roles() string {
+	return strings.Join(p.Roles, ", ")
+}
+
+// initials stand for a person where there is no room for the name.
+func initials(p Person) string {
+	var b strings.Builder
+	for _, word := range strings.FieldsFunc(p.display(), func(r rune) bool { return r == ' ' || r == '.' || r == '-' || r == '@' }) {
+		r, _ := utf8.DecodeRuneInString(word)
+		b.WriteString(strings.ToUpper(string(r)))
+		if b.Len() >= 2 {
+			break
+		}
+	}
+	return b.String()
+}
+
+func pressed(on bool) string { return strconv.FormatBool(on) }
+
+// titled begins a word of ours with a capital.
+func titled(word string) string {
+	if word == "" {
+		return ""
+	}
+	return strings.ToUpper(word[:1]) + word[1:]
+}
+
+func toneClass(tone string) string {
+	if tone == "" {
+		return ""
+	}
+	return "tone-" + tone
+}

@@ -1,0 +1,133 @@
+package web
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"sabha.dev/chassis/fault"
+	"sabha.dev/services/console/internal/page"
+)
+
+// Cookies of the pages themselves.
+const (
+	themeCookie = "theme"
+	toastCookie = "toast"
+)
+
+// maxForm bounds what a form without files may bring, bytes.
+const maxForm = 1 << 20
+
+// write answers with a page that has been rendered as a whole, so that none is
+// cut off in the middle.
+func (s *Site) write(w http.ResponseWriter, r *http.Request, status int, c templ.Component) {
+	var b bytes.Buffer
+	if err := c.Render(r.Context(), &b); err != nil {
+		s.log.Error("page was not rendered", "path", r.URL.Path, "error", err)
+		http.Error(w, "The page could not be made; the reason is in the console's log.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes())
+}
+
+// problem is a page that says why there is no other.
+func problem(status int, title, text string) page.View {
+	return page.View{Status: status, Title: title, Body: page.Problem(title, text), Still: true}
+}
+
+// done answers a form: what was done, and where to go on. A script is told as
+// JSON; a browser is led there and told on the page.
+func (s *Site) done(w http.ResponseWriter, r *http.Request, text, next string) {
+	s.tell(w, r, http.StatusOK, page.Toast{Tone: page.Good, Text: text}, next)
+}
+
+// refused answers a form whose action was not carried out, with what the service
+// behind it says.
+func (s *Site) refused(w http.ResponseWriter, r *http.Request, err error, back string) {
+	status, text := http.StatusBadGateway, "The service behind this gave no answer. Whether it was done can be seen on the page; try again if not."
+	if f := fault.FromStatus(err); f != nil && f.Message != "" {
+		status, text = http.StatusConflict, f.Message
+	} else {
+		s.log.Warn("an action failed", "path", r.URL.Path, "error", err)
+	}
+	s.tell(w, r, status, page.Toast{Tone: page.Bad, Text: text}, back)
+}
+
+func (s *Site) tell(w http.ResponseWriter, r *http.Request, status int, t page.Toast, next string) {
+	w.Header().Set("Cache-Control", "no-store")
+	if strings.HasPrefix(r.Header.Get("Accept"), "application/json") {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		answer := struct {
+			page.Toast
+			Go string `json:"go,omitempty"`
+		}{Toast: t}
+		if t.Tone != page.Bad && next != r.Header.Get("Sabha-At") {
+			answer.Go = next
+		}
+		if answer.Go != "" {
+			s.keep(w, t) // it is told where the reader goes
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+		return
+	}
+	s.keep(w, t)
+	http.Redirect(w, r, next, http.StatusSeeOther)
+}
+
+// keep has a toast shown on the next page.
+func (s *Site) keep(w http.ResponseWriter, t page.Toast) {
+	raw, err := json.Marshal(t)
+	if err != nil || len(raw) > 2000 {
+		raw = []byte(`{"tone":"` + string(t.Tone) + `","text":"See below for what came of it."}`)
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: toastCookie, Value: base64.RawURLEncoding.EncodeToString(raw), Path: "/", MaxAge: 60, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	})
+}
+
+// takeToast is what was kept for this page, once.
+func takeToast(w http.ResponseWriter, r *http.Request) page.Toast {
+	c, err := r.Cookie(toastCookie)
+	if err != nil {
+		return page.Toast{}
+	}
+	http.SetCookie(w, &http.Cookie{Name: toastCookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	raw, err := base64.RawURLEncoding.DecodeString(c.Value)
+	var t page.Toast
+	if err != nil || json.Unmarshal(raw, &t) != nil {
+		return page.Toast{}
+	}
+	return t
+}
+
+// theme remembers the appearance that somebody has chosen.
+func (s *Site) theme(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	cookie := &http.Cookie{Name: themeCookie, Value: r.PostFormValue("theme"), Path: "/", MaxAge: 400 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	switch cookie.Value {
+	case "light", "dark":
+	case "system":
+		cookie.Value, cookie.MaxAge = "", -1
+	default:
+		s.show(w, r, problem(http.StatusBadRequest, "There is no such appearance", "Choose system, light or dark."))
+		return
+	}
+	http.SetCookie(w, cookie)
+	s.tell(w, r, http.StatusOK, page.Toast{}, back(r))
+}
+
+// back is the page that a form was sent from, when it is of this console.
+func back(r *http.Request) string {
+	if next := r.PostFormValue("back"); strings.HasPrefix(next, "/") && !strings.HasPrefix(next, "//") && !strings.ContainsAny(next, "\\\r\n") {
+		return next
+	}
+	return "/"
+}
