@@ -74,14 +74,14 @@ func newFleet(t *testing.T, nodes int, nats string, database func(service string
 // up starts every node in this process. They leave with the test.
 func (f *fleet) up() *fleet {
 	f.Helper()
-	for n := range f.plans {
-		f.start(n)
-	}
 	f.Cleanup(func() {
 		for n := range f.nodes {
 			f.stop(n)
 		}
 	})
+	for n := range f.plans {
+		f.start(n)
+	}
 	return f
 }
 

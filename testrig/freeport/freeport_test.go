@@ -30,3 +30,21 @@ func TestPortsDifferAndCanBeListenedOn(t *testing.T) {
 		t.Errorf("got %d ports, want 20", len(ports))
 	}
 }
+
+// What is listened on keeps other processes from the block, for as long as this one lives.
+func TestPortsAreOfBlocksThatAreHeld(t *testing.T) {
+	ports, err := freeport.Find(120) // of several blocks
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, port := range ports {
+		first := port - port%50
+		if first == port {
+			t.Errorf("port %d is the one that holds its block", port)
+		}
+		if l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", first)); err == nil {
+			_ = l.Close()
+			t.Errorf("nothing holds the block of port %d", port)
+		}
+	}
+}
