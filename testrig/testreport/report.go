@@ -25,7 +25,8 @@ type report struct {
 	out      io.Writer
 	output   map[string]map[string]*strings.Builder // by package, by unfinished test; "" is the package itself
 	leftOut  map[string][]string                    // tests by reason
-	failing  map[string][]string                    // failed tests by package, without subtests; none when the package itself failed
+	failing  map[string][]string                    // failed tests by package, without subtests
+	cut      map[string]bool                        // packages that ended in the middle: not all of their tests ran
 	passed   int                                    // tests, subtests included
 	failed   int                                    // tests, and packages that failed without a failed test
 	packages int
@@ -37,6 +38,7 @@ func newReport(out io.Writer) *report {
 		output:  map[string]map[string]*strings.Builder{},
 		leftOut: map[string][]string{},
 		failing: map[string][]string{},
+		cut:     map[string]bool{},
 	}
 }
 
@@ -175,6 +177,9 @@ func (r *report) failUnfinished(pkg string) {
 		if test != "" {
 			r.printf("--- UNFINISHED: %s\n", test)
 		}
+		if test != "" || strings.Contains(text, "\npanic: ") || strings.HasPrefix(text, "panic: ") {
+			r.cut[pkg] = true
+		}
 		r.printf("%s", text)
 	}
 	if len(r.failing[pkg]) == 0 {
@@ -184,10 +189,18 @@ func (r *report) failUnfinished(pkg string) {
 }
 
 // failures writes a line for each package that failed: its path, and after a tab the
-// names of its failed tests, or nothing when the package itself failed.
+// pattern of the tests to run again: those that failed, or all when not all have run.
+// What did not even begin has no pattern.
 func (r *report) failures(to io.Writer) error {
 	for _, pkg := range slices.Sorted(maps.Keys(r.failing)) {
-		if _, err := fmt.Fprintf(to, "%s\t%s\n", pkg, strings.Join(r.failing[pkg], "|")); err != nil {
+		pattern := ""
+		switch {
+		case r.cut[pkg]:
+			pattern = "."
+		case len(r.failing[pkg]) > 0:
+			pattern = "^(" + strings.Join(r.failing[pkg], "|") + ")$"
+		}
+		if _, err := fmt.Fprintf(to, "%s\t%s\n", pkg, pattern); err != nil {
 			return err
 		}
 	}

@@ -119,7 +119,7 @@ func TestFailuresAreNamedForASecondRun(t *testing.T) {
 	if err := r.failures(&got); err != nil {
 		t.Fatal(err)
 	}
-	if want := "r\tTestB\ns\t\nu\t\n"; got.String() != want {
+	if want := "r\t^(TestB)$\ns\t.\nu\t\n"; got.String() != want {
 		t.Errorf("failures are %q, want %q", got.String(), want)
 	}
 }
