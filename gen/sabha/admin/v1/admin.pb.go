@@ -25,6 +25,97 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type WatchRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchRequest) Reset() {
+	*x = WatchRequest{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchRequest) ProtoMessage() {}
+
+func (x *WatchRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
+func (*WatchRequest) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{0}
+}
+
+type WatchResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tasks that have changed since the last answer. The first answer, which says that the
+	// watch has begun, names none.
+	TaskIds []string `protobuf:"bytes,1,rep,name=task_ids,json=taskIds,proto3" json:"task_ids,omitempty"`
+	// More have changed than are named.
+	More          bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchResponse) Reset() {
+	*x = WatchResponse{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchResponse) ProtoMessage() {}
+
+func (x *WatchResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
+func (*WatchResponse) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *WatchResponse) GetTaskIds() []string {
+	if x != nil {
+		return x.TaskIds
+	}
+	return nil
+}
+
+func (x *WatchResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
 type GetCardRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -33,7 +124,7 @@ type GetCardRequest struct {
 
 func (x *GetCardRequest) Reset() {
 	*x = GetCardRequest{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[0]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45,7 +136,7 @@ func (x *GetCardRequest) String() string {
 func (*GetCardRequest) ProtoMessage() {}
 
 func (x *GetCardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[0]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -58,7 +149,7 @@ func (x *GetCardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCardRequest.ProtoReflect.Descriptor instead.
 func (*GetCardRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{0}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{2}
 }
 
 type GetCardResponse struct {
@@ -71,7 +162,7 @@ type GetCardResponse struct {
 
 func (x *GetCardResponse) Reset() {
 	*x = GetCardResponse{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[1]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -83,7 +174,7 @@ func (x *GetCardResponse) String() string {
 func (*GetCardResponse) ProtoMessage() {}
 
 func (x *GetCardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[1]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -96,7 +187,7 @@ func (x *GetCardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCardResponse.ProtoReflect.Descriptor instead.
 func (*GetCardResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{1}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *GetCardResponse) GetCard() []byte {
@@ -115,29 +206,35 @@ type ListTasksRequest struct {
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Only this task. The other fields are then not used, and nothing is counted.
 	TaskId string `protobuf:"bytes,4,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
-	// Each of the following narrows the list; empty or 0 does not. Counts are then of what is listed.
+	// Each of the following narrows the list; empty or 0 does not. A service without plans
+	// finds nothing by playbook, agent, retrying and failed_step.
 	// The playbook's name.
 	Playbook string `protobuf:"bytes,5,opt,name=playbook,proto3" json:"playbook,omitempty"`
 	// An agent that a step of the plan calls.
 	Agent string `protobuf:"bytes,6,opt,name=agent,proto3" json:"agent,omitempty"`
-	// organisation/subject of who asked.
+	// organisation/subject of the client who asked; "service:NAME" for tasks that a service
+	// started by itself or for one of its own.
 	Principal string `protobuf:"bytes,7,opt,name=principal,proto3" json:"principal,omitempty"`
 	ContextId string `protobuf:"bytes,8,opt,name=context_id,json=contextId,proto3" json:"context_id,omitempty"`
-	// Words that the request contains.
+	// Words that the request contains, each of them, in any case. A page is of the newest 2,000
+	// tasks that the other fields leave, so it may be short, or empty, and yet have a next one;
+	// nothing is counted.
 	Query         string                 `protobuf:"bytes,9,opt,name=query,proto3" json:"query,omitempty"`
 	CreatedAfter  *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_after,json=createdAfter,proto3" json:"created_after,omitempty"`
 	CreatedBefore *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=created_before,json=createdBefore,proto3" json:"created_before,omitempty"`
 	// A step waits for its next try.
 	Retrying bool `protobuf:"varint,12,opt,name=retrying,proto3" json:"retrying,omitempty"`
 	// A step has failed: this one, or any when it is "*".
-	FailedStep    string `protobuf:"bytes,13,opt,name=failed_step,json=failedStep,proto3" json:"failed_step,omitempty"`
+	FailedStep string `protobuf:"bytes,13,opt,name=failed_step,json=failedStep,proto3" json:"failed_step,omitempty"`
+	// At the gateway: the service that is asked; empty means the planner, which has the requests.
+	Service       string `protobuf:"bytes,14,opt,name=service,proto3" json:"service,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListTasksRequest) Reset() {
 	*x = ListTasksRequest{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[2]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -149,7 +246,7 @@ func (x *ListTasksRequest) String() string {
 func (*ListTasksRequest) ProtoMessage() {}
 
 func (x *ListTasksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[2]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -162,7 +259,7 @@ func (x *ListTasksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTasksRequest.ProtoReflect.Descriptor instead.
 func (*ListTasksRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{2}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListTasksRequest) GetStates() []string {
@@ -256,19 +353,30 @@ func (x *ListTasksRequest) GetFailedStep() string {
 	return ""
 }
 
+func (x *ListTasksRequest) GetService() string {
+	if x != nil {
+		return x.Service
+	}
+	return ""
+}
+
 type ListTasksResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Tasks         []*TaskSummary         `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
-	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// Tasks by state name, over all pages.
-	Counts        map[string]int64 `protobuf:"bytes,3,rep,name=counts,proto3" json:"counts,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Tasks []*TaskSummary         `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
+	// Empty at the end of the list.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Tasks by state name, over all pages and all states: what the other fields leave.
+	Counts map[string]int64 `protobuf:"bytes,3,rep,name=counts,proto3" json:"counts,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// There are more tasks than were counted: counts are of the newest 10,000, or, where a
+	// field narrows the list little by little, of fewer. Without fields all are counted.
+	CountsMore    bool `protobuf:"varint,4,opt,name=counts_more,json=countsMore,proto3" json:"counts_more,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListTasksResponse) Reset() {
 	*x = ListTasksResponse{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[3]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -280,7 +388,7 @@ func (x *ListTasksResponse) String() string {
 func (*ListTasksResponse) ProtoMessage() {}
 
 func (x *ListTasksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[3]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -293,7 +401,7 @@ func (x *ListTasksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTasksResponse.ProtoReflect.Descriptor instead.
 func (*ListTasksResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{3}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListTasksResponse) GetTasks() []*TaskSummary {
@@ -315,6 +423,13 @@ func (x *ListTasksResponse) GetCounts() map[string]int64 {
 		return x.Counts
 	}
 	return nil
+}
+
+func (x *ListTasksResponse) GetCountsMore() bool {
+	if x != nil {
+		return x.CountsMore
+	}
+	return false
 }
 
 type TaskSummary struct {
@@ -345,7 +460,7 @@ type TaskSummary struct {
 
 func (x *TaskSummary) Reset() {
 	*x = TaskSummary{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[4]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -357,7 +472,7 @@ func (x *TaskSummary) String() string {
 func (*TaskSummary) ProtoMessage() {}
 
 func (x *TaskSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[4]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -370,7 +485,7 @@ func (x *TaskSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskSummary.ProtoReflect.Descriptor instead.
 func (*TaskSummary) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{4}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *TaskSummary) GetId() string {
@@ -506,7 +621,7 @@ type ListDeadPushesRequest struct {
 
 func (x *ListDeadPushesRequest) Reset() {
 	*x = ListDeadPushesRequest{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[5]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -518,7 +633,7 @@ func (x *ListDeadPushesRequest) String() string {
 func (*ListDeadPushesRequest) ProtoMessage() {}
 
 func (x *ListDeadPushesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[5]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -531,7 +646,7 @@ func (x *ListDeadPushesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadPushesRequest.ProtoReflect.Descriptor instead.
 func (*ListDeadPushesRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{5}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListDeadPushesRequest) GetService() string {
@@ -566,7 +681,7 @@ type ListDeadPushesResponse struct {
 
 func (x *ListDeadPushesResponse) Reset() {
 	*x = ListDeadPushesResponse{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[6]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -578,7 +693,7 @@ func (x *ListDeadPushesResponse) String() string {
 func (*ListDeadPushesResponse) ProtoMessage() {}
 
 func (x *ListDeadPushesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[6]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -591,7 +706,7 @@ func (x *ListDeadPushesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadPushesResponse.ProtoReflect.Descriptor instead.
 func (*ListDeadPushesResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{6}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListDeadPushesResponse) GetPushes() []*DeadPush {
@@ -630,7 +745,7 @@ type DeadPush struct {
 
 func (x *DeadPush) Reset() {
 	*x = DeadPush{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[7]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -642,7 +757,7 @@ func (x *DeadPush) String() string {
 func (*DeadPush) ProtoMessage() {}
 
 func (x *DeadPush) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[7]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -655,7 +770,7 @@ func (x *DeadPush) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadPush.ProtoReflect.Descriptor instead.
 func (*DeadPush) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{7}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *DeadPush) GetService() string {
@@ -732,7 +847,7 @@ type ResendPushRequest struct {
 
 func (x *ResendPushRequest) Reset() {
 	*x = ResendPushRequest{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[8]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -744,7 +859,7 @@ func (x *ResendPushRequest) String() string {
 func (*ResendPushRequest) ProtoMessage() {}
 
 func (x *ResendPushRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[8]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -757,7 +872,7 @@ func (x *ResendPushRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResendPushRequest.ProtoReflect.Descriptor instead.
 func (*ResendPushRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{8}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ResendPushRequest) GetService() string {
@@ -789,7 +904,7 @@ type ResendPushResponse struct {
 
 func (x *ResendPushResponse) Reset() {
 	*x = ResendPushResponse{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[9]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -801,7 +916,7 @@ func (x *ResendPushResponse) String() string {
 func (*ResendPushResponse) ProtoMessage() {}
 
 func (x *ResendPushResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[9]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -814,7 +929,7 @@ func (x *ResendPushResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResendPushResponse.ProtoReflect.Descriptor instead.
 func (*ResendPushResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{9}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{11}
 }
 
 type ListHopsRequest struct {
@@ -829,7 +944,7 @@ type ListHopsRequest struct {
 
 func (x *ListHopsRequest) Reset() {
 	*x = ListHopsRequest{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[10]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -841,7 +956,7 @@ func (x *ListHopsRequest) String() string {
 func (*ListHopsRequest) ProtoMessage() {}
 
 func (x *ListHopsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[10]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -854,7 +969,7 @@ func (x *ListHopsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHopsRequest.ProtoReflect.Descriptor instead.
 func (*ListHopsRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{10}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListHopsRequest) GetTaskId() string {
@@ -880,7 +995,7 @@ type ListHopsResponse struct {
 
 func (x *ListHopsResponse) Reset() {
 	*x = ListHopsResponse{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[11]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -892,7 +1007,7 @@ func (x *ListHopsResponse) String() string {
 func (*ListHopsResponse) ProtoMessage() {}
 
 func (x *ListHopsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[11]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -905,7 +1020,7 @@ func (x *ListHopsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHopsResponse.ProtoReflect.Descriptor instead.
 func (*ListHopsResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{11}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListHopsResponse) GetHops() []*Hop {
@@ -943,7 +1058,7 @@ type Hop struct {
 
 func (x *Hop) Reset() {
 	*x = Hop{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[12]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -955,7 +1070,7 @@ func (x *Hop) String() string {
 func (*Hop) ProtoMessage() {}
 
 func (x *Hop) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[12]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -968,7 +1083,7 @@ func (x *Hop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hop.ProtoReflect.Descriptor instead.
 func (*Hop) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{12}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Hop) GetTaskId() string {
@@ -1091,15 +1206,17 @@ func (x *Hop) GetAdmission() string {
 }
 
 type GetTaskRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	TaskId string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	// At the gateway: the service that has the task; empty means the planner.
+	Service       string `protobuf:"bytes,2,opt,name=service,proto3" json:"service,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetTaskRequest) Reset() {
 	*x = GetTaskRequest{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[13]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1111,7 +1228,7 @@ func (x *GetTaskRequest) String() string {
 func (*GetTaskRequest) ProtoMessage() {}
 
 func (x *GetTaskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[13]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1124,12 +1241,19 @@ func (x *GetTaskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTaskRequest.ProtoReflect.Descriptor instead.
 func (*GetTaskRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{13}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetTaskRequest) GetTaskId() string {
 	if x != nil {
 		return x.TaskId
+	}
+	return ""
+}
+
+func (x *GetTaskRequest) GetService() string {
+	if x != nil {
+		return x.Service
 	}
 	return ""
 }
@@ -1145,7 +1269,7 @@ type GetTaskResponse struct {
 
 func (x *GetTaskResponse) Reset() {
 	*x = GetTaskResponse{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[14]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1157,7 +1281,7 @@ func (x *GetTaskResponse) String() string {
 func (*GetTaskResponse) ProtoMessage() {}
 
 func (x *GetTaskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[14]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1170,7 +1294,7 @@ func (x *GetTaskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTaskResponse.ProtoReflect.Descriptor instead.
 func (*GetTaskResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{14}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetTaskResponse) GetSummary() *TaskSummary {
@@ -1193,14 +1317,16 @@ type ListEventsRequest struct {
 	// Only events of a higher version.
 	After int64 `protobuf:"varint,2,opt,name=after,proto3" json:"after,omitempty"`
 	// 1 to 1,000; 0 means 200.
-	PageSize      int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// At the gateway: the service that has the task; empty means the planner.
+	Service       string `protobuf:"bytes,4,opt,name=service,proto3" json:"service,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListEventsRequest) Reset() {
 	*x = ListEventsRequest{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[15]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1212,7 +1338,7 @@ func (x *ListEventsRequest) String() string {
 func (*ListEventsRequest) ProtoMessage() {}
 
 func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[15]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1225,7 +1351,7 @@ func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListEventsRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{15}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListEventsRequest) GetTaskId() string {
@@ -1249,6 +1375,13 @@ func (x *ListEventsRequest) GetPageSize() int32 {
 	return 0
 }
 
+func (x *ListEventsRequest) GetService() string {
+	if x != nil {
+		return x.Service
+	}
+	return ""
+}
+
 type ListEventsResponse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Events []*TaskEvent           `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
@@ -1262,7 +1395,7 @@ type ListEventsResponse struct {
 
 func (x *ListEventsResponse) Reset() {
 	*x = ListEventsResponse{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[16]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1274,7 +1407,7 @@ func (x *ListEventsResponse) String() string {
 func (*ListEventsResponse) ProtoMessage() {}
 
 func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[16]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1287,7 +1420,7 @@ func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListEventsResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{16}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListEventsResponse) GetEvents() []*TaskEvent {
@@ -1314,7 +1447,8 @@ func (x *ListEventsResponse) GetNewest() int64 {
 type TaskEvent struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Version int64                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
-	At      *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	// When it happened; for events that do not say so, when the log took it.
+	At *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
 	// A serialised lf.a2a.v1.StreamResponse.
 	StreamResponse []byte `protobuf:"bytes,3,opt,name=stream_response,json=streamResponse,proto3" json:"stream_response,omitempty"`
 	unknownFields  protoimpl.UnknownFields
@@ -1323,7 +1457,7 @@ type TaskEvent struct {
 
 func (x *TaskEvent) Reset() {
 	*x = TaskEvent{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[17]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1335,7 +1469,7 @@ func (x *TaskEvent) String() string {
 func (*TaskEvent) ProtoMessage() {}
 
 func (x *TaskEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[17]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1348,7 +1482,7 @@ func (x *TaskEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskEvent.ProtoReflect.Descriptor instead.
 func (*TaskEvent) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{17}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TaskEvent) GetVersion() int64 {
@@ -1374,17 +1508,20 @@ func (x *TaskEvent) GetStreamResponse() []byte {
 
 type CancelTasksRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most 200.
+	// From 1 to 200.
 	TaskIds []string `protobuf:"bytes,1,rep,name=task_ids,json=taskIds,proto3" json:"task_ids,omitempty"`
-	// Needed: why, in a sentence.
-	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Needed: why, in a sentence of at most 500 characters. Clients see it in the task's
+	// status; who canceled is in the hops alone.
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// At the gateway: the service that has the tasks; empty means the planner.
+	Service       string `protobuf:"bytes,3,opt,name=service,proto3" json:"service,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CancelTasksRequest) Reset() {
 	*x = CancelTasksRequest{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[18]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1396,7 +1533,7 @@ func (x *CancelTasksRequest) String() string {
 func (*CancelTasksRequest) ProtoMessage() {}
 
 func (x *CancelTasksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[18]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1409,7 +1546,7 @@ func (x *CancelTasksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTasksRequest.ProtoReflect.Descriptor instead.
 func (*CancelTasksRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{18}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CancelTasksRequest) GetTaskIds() []string {
@@ -1426,6 +1563,13 @@ func (x *CancelTasksRequest) GetReason() string {
 	return ""
 }
 
+func (x *CancelTasksRequest) GetService() string {
+	if x != nil {
+		return x.Service
+	}
+	return ""
+}
+
 type CancelTasksResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In the order of the request.
@@ -1436,7 +1580,7 @@ type CancelTasksResponse struct {
 
 func (x *CancelTasksResponse) Reset() {
 	*x = CancelTasksResponse{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[19]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1448,7 +1592,7 @@ func (x *CancelTasksResponse) String() string {
 func (*CancelTasksResponse) ProtoMessage() {}
 
 func (x *CancelTasksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[19]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1461,7 +1605,7 @@ func (x *CancelTasksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTasksResponse.ProtoReflect.Descriptor instead.
 func (*CancelTasksResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{19}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CancelTasksResponse) GetOutcomes() []*CancelOutcome {
@@ -1483,7 +1627,7 @@ type CancelOutcome struct {
 
 func (x *CancelOutcome) Reset() {
 	*x = CancelOutcome{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[20]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1495,7 +1639,7 @@ func (x *CancelOutcome) String() string {
 func (*CancelOutcome) ProtoMessage() {}
 
 func (x *CancelOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[20]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1508,7 +1652,7 @@ func (x *CancelOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelOutcome.ProtoReflect.Descriptor instead.
 func (*CancelOutcome) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{20}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CancelOutcome) GetTaskId() string {
@@ -1535,14 +1679,17 @@ func (x *CancelOutcome) GetError() string {
 type GetFiguresRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The span that is looked at, up to now, seconds: 60 to 604,800; 0 means 3,600.
-	Seconds       int64 `protobuf:"varint,1,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	Seconds int64 `protobuf:"varint,1,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	// At the gateway: the service that is asked; empty means every one, with the tasks and
+	// buckets of the planner and the skills of all.
+	Service       string `protobuf:"bytes,2,opt,name=service,proto3" json:"service,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetFiguresRequest) Reset() {
 	*x = GetFiguresRequest{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[21]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1554,7 +1701,7 @@ func (x *GetFiguresRequest) String() string {
 func (*GetFiguresRequest) ProtoMessage() {}
 
 func (x *GetFiguresRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[21]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1567,7 +1714,7 @@ func (x *GetFiguresRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFiguresRequest.ProtoReflect.Descriptor instead.
 func (*GetFiguresRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{21}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetFiguresRequest) GetSeconds() int64 {
@@ -1577,21 +1724,31 @@ func (x *GetFiguresRequest) GetSeconds() int64 {
 	return 0
 }
 
+func (x *GetFiguresRequest) GetService() string {
+	if x != nil {
+		return x.Service
+	}
+	return ""
+}
+
 type GetFiguresResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Tasks by state name, of all time.
 	Tasks map[string]int64 `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// The span in 30 equal parts, oldest first.
 	Buckets []*Bucket `protobuf:"bytes,2,rep,name=buckets,proto3" json:"buckets,omitempty"`
-	// By agent and skill, over the span, from the audit rows of this service.
-	Skills        []*SkillFigures `protobuf:"bytes,3,rep,name=skills,proto3" json:"skills,omitempty"`
+	// By agent and skill, from the audit rows of calls for requests that began in the span:
+	// of each service the newest 10,000.
+	Skills []*SkillFigures `protobuf:"bytes,3,rep,name=skills,proto3" json:"skills,omitempty"`
+	// There are more such rows than that.
+	SkillsMore    bool `protobuf:"varint,4,opt,name=skills_more,json=skillsMore,proto3" json:"skills_more,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetFiguresResponse) Reset() {
 	*x = GetFiguresResponse{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[22]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1603,7 +1760,7 @@ func (x *GetFiguresResponse) String() string {
 func (*GetFiguresResponse) ProtoMessage() {}
 
 func (x *GetFiguresResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[22]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1616,7 +1773,7 @@ func (x *GetFiguresResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFiguresResponse.ProtoReflect.Descriptor instead.
 func (*GetFiguresResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{22}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetFiguresResponse) GetTasks() map[string]int64 {
@@ -1640,19 +1797,29 @@ func (x *GetFiguresResponse) GetSkills() []*SkillFigures {
 	return nil
 }
 
+func (x *GetFiguresResponse) GetSkillsMore() bool {
+	if x != nil {
+		return x.SkillsMore
+	}
+	return false
+}
+
+// Bucket counts the tasks that began in a part of the span, and what has become of them by now.
 type Bucket struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	From          *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
-	Started       int64                  `protobuf:"varint,2,opt,name=started,proto3" json:"started,omitempty"`
-	Completed     int64                  `protobuf:"varint,3,opt,name=completed,proto3" json:"completed,omitempty"`
-	Failed        int64                  `protobuf:"varint,4,opt,name=failed,proto3" json:"failed,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	From      *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
+	Started   int64                  `protobuf:"varint,2,opt,name=started,proto3" json:"started,omitempty"`
+	Completed int64                  `protobuf:"varint,3,opt,name=completed,proto3" json:"completed,omitempty"`
+	// Failed or rejected.
+	Failed        int64 `protobuf:"varint,4,opt,name=failed,proto3" json:"failed,omitempty"`
+	Canceled      int64 `protobuf:"varint,5,opt,name=canceled,proto3" json:"canceled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Bucket) Reset() {
 	*x = Bucket{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[23]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1664,7 +1831,7 @@ func (x *Bucket) String() string {
 func (*Bucket) ProtoMessage() {}
 
 func (x *Bucket) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[23]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1677,7 +1844,7 @@ func (x *Bucket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bucket.ProtoReflect.Descriptor instead.
 func (*Bucket) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{23}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Bucket) GetFrom() *timestamppb.Timestamp {
@@ -1708,13 +1875,21 @@ func (x *Bucket) GetFailed() int64 {
 	return 0
 }
 
+func (x *Bucket) GetCanceled() int64 {
+	if x != nil {
+		return x.Canceled
+	}
+	return 0
+}
+
 type SkillFigures struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Agent    string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
-	Skill    string                 `protobuf:"bytes,2,opt,name=skill,proto3" json:"skill,omitempty"`
-	Calls    int64                  `protobuf:"varint,3,opt,name=calls,proto3" json:"calls,omitempty"`
-	Failures int64                  `protobuf:"varint,4,opt,name=failures,proto3" json:"failures,omitempty"`
-	// Milliseconds.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Agent string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
+	Skill string                 `protobuf:"bytes,2,opt,name=skill,proto3" json:"skill,omitempty"`
+	Calls int64                  `protobuf:"varint,3,opt,name=calls,proto3" json:"calls,omitempty"`
+	// Failed or rejected.
+	Failures int64 `protobuf:"varint,4,opt,name=failures,proto3" json:"failures,omitempty"`
+	// Milliseconds from acceptance to the end.
 	P50           float64 `protobuf:"fixed64,5,opt,name=p50,proto3" json:"p50,omitempty"`
 	P95           float64 `protobuf:"fixed64,6,opt,name=p95,proto3" json:"p95,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1723,7 +1898,7 @@ type SkillFigures struct {
 
 func (x *SkillFigures) Reset() {
 	*x = SkillFigures{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[24]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1735,7 +1910,7 @@ func (x *SkillFigures) String() string {
 func (*SkillFigures) ProtoMessage() {}
 
 func (x *SkillFigures) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[24]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1748,7 +1923,7 @@ func (x *SkillFigures) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkillFigures.ProtoReflect.Descriptor instead.
 func (*SkillFigures) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{24}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SkillFigures) GetAgent() string {
@@ -1797,10 +1972,14 @@ var File_sabha_admin_v1_admin_proto protoreflect.FileDescriptor
 
 const file_sabha_admin_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1asabha/admin/v1/admin.proto\x12\x0esabha.admin.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x10\n" +
+	"\x1asabha/admin/v1/admin.proto\x12\x0esabha.admin.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x0e\n" +
+	"\fWatchRequest\">\n" +
+	"\rWatchResponse\x12\x19\n" +
+	"\btask_ids\x18\x01 \x03(\tR\ataskIds\x12\x12\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\"\x10\n" +
 	"\x0eGetCardRequest\"%\n" +
 	"\x0fGetCardResponse\x12\x12\n" +
-	"\x04card\x18\x01 \x01(\fR\x04card\"\xc5\x03\n" +
+	"\x04card\x18\x01 \x01(\fR\x04card\"\xdf\x03\n" +
 	"\x10ListTasksRequest\x12\x16\n" +
 	"\x06states\x18\x01 \x03(\tR\x06states\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
@@ -1818,11 +1997,14 @@ const file_sabha_admin_v1_admin_proto_rawDesc = "" +
 	"\x0ecreated_before\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\rcreatedBefore\x12\x1a\n" +
 	"\bretrying\x18\f \x01(\bR\bretrying\x12\x1f\n" +
 	"\vfailed_step\x18\r \x01(\tR\n" +
-	"failedStep\"\xf0\x01\n" +
+	"failedStep\x12\x18\n" +
+	"\aservice\x18\x0e \x01(\tR\aservice\"\x91\x02\n" +
 	"\x11ListTasksResponse\x121\n" +
 	"\x05tasks\x18\x01 \x03(\v2\x1b.sabha.admin.v1.TaskSummaryR\x05tasks\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12E\n" +
-	"\x06counts\x18\x03 \x03(\v2-.sabha.admin.v1.ListTasksResponse.CountsEntryR\x06counts\x1a9\n" +
+	"\x06counts\x18\x03 \x03(\v2-.sabha.admin.v1.ListTasksResponse.CountsEntryR\x06counts\x12\x1f\n" +
+	"\vcounts_more\x18\x04 \x01(\bR\n" +
+	"countsMore\x1a9\n" +
 	"\vCountsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x96\x04\n" +
@@ -1897,16 +2079,18 @@ const file_sabha_admin_v1_admin_proto_rawDesc = "" +
 	"\x06reason\x18\x0e \x01(\tR\x06reason\x12%\n" +
 	"\x0erequest_digest\x18\x0f \x01(\tR\rrequestDigest\x12'\n" +
 	"\x0fresponse_digest\x18\x10 \x01(\tR\x0eresponseDigest\x12\x1c\n" +
-	"\tadmission\x18\x11 \x01(\tR\tadmission\")\n" +
+	"\tadmission\x18\x11 \x01(\tR\tadmission\"C\n" +
 	"\x0eGetTaskRequest\x12\x17\n" +
-	"\atask_id\x18\x01 \x01(\tR\x06taskId\"\\\n" +
+	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x18\n" +
+	"\aservice\x18\x02 \x01(\tR\aservice\"\\\n" +
 	"\x0fGetTaskResponse\x125\n" +
 	"\asummary\x18\x01 \x01(\v2\x1b.sabha.admin.v1.TaskSummaryR\asummary\x12\x12\n" +
-	"\x04task\x18\x02 \x01(\fR\x04task\"_\n" +
+	"\x04task\x18\x02 \x01(\fR\x04task\"y\n" +
 	"\x11ListEventsRequest\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x03R\x05after\x12\x1b\n" +
-	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\"s\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x18\n" +
+	"\aservice\x18\x04 \x01(\tR\aservice\"s\n" +
 	"\x12ListEventsResponse\x121\n" +
 	"\x06events\x18\x01 \x03(\v2\x19.sabha.admin.v1.TaskEventR\x06events\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\x12\x16\n" +
@@ -1914,38 +2098,43 @@ const file_sabha_admin_v1_admin_proto_rawDesc = "" +
 	"\tTaskEvent\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x03R\aversion\x12*\n" +
 	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12'\n" +
-	"\x0fstream_response\x18\x03 \x01(\fR\x0estreamResponse\"G\n" +
+	"\x0fstream_response\x18\x03 \x01(\fR\x0estreamResponse\"a\n" +
 	"\x12CancelTasksRequest\x12\x19\n" +
 	"\btask_ids\x18\x01 \x03(\tR\ataskIds\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"P\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
+	"\aservice\x18\x03 \x01(\tR\aservice\"P\n" +
 	"\x13CancelTasksResponse\x129\n" +
 	"\boutcomes\x18\x01 \x03(\v2\x1d.sabha.admin.v1.CancelOutcomeR\boutcomes\"T\n" +
 	"\rCancelOutcome\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12\x14\n" +
-	"\x05error\x18\x03 \x01(\tR\x05error\"-\n" +
+	"\x05error\x18\x03 \x01(\tR\x05error\"G\n" +
 	"\x11GetFiguresRequest\x12\x18\n" +
-	"\aseconds\x18\x01 \x01(\x03R\aseconds\"\xfb\x01\n" +
+	"\aseconds\x18\x01 \x01(\x03R\aseconds\x12\x18\n" +
+	"\aservice\x18\x02 \x01(\tR\aservice\"\x9c\x02\n" +
 	"\x12GetFiguresResponse\x12C\n" +
 	"\x05tasks\x18\x01 \x03(\v2-.sabha.admin.v1.GetFiguresResponse.TasksEntryR\x05tasks\x120\n" +
 	"\abuckets\x18\x02 \x03(\v2\x16.sabha.admin.v1.BucketR\abuckets\x124\n" +
-	"\x06skills\x18\x03 \x03(\v2\x1c.sabha.admin.v1.SkillFiguresR\x06skills\x1a8\n" +
+	"\x06skills\x18\x03 \x03(\v2\x1c.sabha.admin.v1.SkillFiguresR\x06skills\x12\x1f\n" +
+	"\vskills_more\x18\x04 \x01(\bR\n" +
+	"skillsMore\x1a8\n" +
 	"\n" +
 	"TasksEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x88\x01\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xa4\x01\n" +
 	"\x06Bucket\x12.\n" +
 	"\x04from\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x12\x18\n" +
 	"\astarted\x18\x02 \x01(\x03R\astarted\x12\x1c\n" +
 	"\tcompleted\x18\x03 \x01(\x03R\tcompleted\x12\x16\n" +
-	"\x06failed\x18\x04 \x01(\x03R\x06failed\"\x90\x01\n" +
+	"\x06failed\x18\x04 \x01(\x03R\x06failed\x12\x1a\n" +
+	"\bcanceled\x18\x05 \x01(\x03R\bcanceled\"\x90\x01\n" +
 	"\fSkillFigures\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x14\n" +
 	"\x05skill\x18\x02 \x01(\tR\x05skill\x12\x14\n" +
 	"\x05calls\x18\x03 \x01(\x03R\x05calls\x12\x1a\n" +
 	"\bfailures\x18\x04 \x01(\x03R\bfailures\x12\x10\n" +
 	"\x03p50\x18\x05 \x01(\x01R\x03p50\x12\x10\n" +
-	"\x03p95\x18\x06 \x01(\x01R\x03p952\xff\x05\n" +
+	"\x03p95\x18\x06 \x01(\x01R\x03p952\xc7\x06\n" +
 	"\fAdminService\x12P\n" +
 	"\tListTasks\x12 .sabha.admin.v1.ListTasksRequest\x1a!.sabha.admin.v1.ListTasksResponse\x12M\n" +
 	"\bListHops\x12\x1f.sabha.admin.v1.ListHopsRequest\x1a .sabha.admin.v1.ListHopsResponse\x12_\n" +
@@ -1958,7 +2147,8 @@ const file_sabha_admin_v1_admin_proto_rawDesc = "" +
 	"ListEvents\x12!.sabha.admin.v1.ListEventsRequest\x1a\".sabha.admin.v1.ListEventsResponse\x12V\n" +
 	"\vCancelTasks\x12\".sabha.admin.v1.CancelTasksRequest\x1a#.sabha.admin.v1.CancelTasksResponse\x12S\n" +
 	"\n" +
-	"GetFigures\x12!.sabha.admin.v1.GetFiguresRequest\x1a\".sabha.admin.v1.GetFiguresResponseB&Z$sabha.dev/gen/sabha/admin/v1;adminv1b\x06proto3"
+	"GetFigures\x12!.sabha.admin.v1.GetFiguresRequest\x1a\".sabha.admin.v1.GetFiguresResponse\x12F\n" +
+	"\x05Watch\x12\x1c.sabha.admin.v1.WatchRequest\x1a\x1d.sabha.admin.v1.WatchResponse0\x01B&Z$sabha.dev/gen/sabha/admin/v1;adminv1b\x06proto3"
 
 var (
 	file_sabha_admin_v1_admin_proto_rawDescOnce sync.Once
@@ -1972,79 +2162,83 @@ func file_sabha_admin_v1_admin_proto_rawDescGZIP() []byte {
 	return file_sabha_admin_v1_admin_proto_rawDescData
 }
 
-var file_sabha_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_sabha_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_sabha_admin_v1_admin_proto_goTypes = []any{
-	(*GetCardRequest)(nil),         // 0: sabha.admin.v1.GetCardRequest
-	(*GetCardResponse)(nil),        // 1: sabha.admin.v1.GetCardResponse
-	(*ListTasksRequest)(nil),       // 2: sabha.admin.v1.ListTasksRequest
-	(*ListTasksResponse)(nil),      // 3: sabha.admin.v1.ListTasksResponse
-	(*TaskSummary)(nil),            // 4: sabha.admin.v1.TaskSummary
-	(*ListDeadPushesRequest)(nil),  // 5: sabha.admin.v1.ListDeadPushesRequest
-	(*ListDeadPushesResponse)(nil), // 6: sabha.admin.v1.ListDeadPushesResponse
-	(*DeadPush)(nil),               // 7: sabha.admin.v1.DeadPush
-	(*ResendPushRequest)(nil),      // 8: sabha.admin.v1.ResendPushRequest
-	(*ResendPushResponse)(nil),     // 9: sabha.admin.v1.ResendPushResponse
-	(*ListHopsRequest)(nil),        // 10: sabha.admin.v1.ListHopsRequest
-	(*ListHopsResponse)(nil),       // 11: sabha.admin.v1.ListHopsResponse
-	(*Hop)(nil),                    // 12: sabha.admin.v1.Hop
-	(*GetTaskRequest)(nil),         // 13: sabha.admin.v1.GetTaskRequest
-	(*GetTaskResponse)(nil),        // 14: sabha.admin.v1.GetTaskResponse
-	(*ListEventsRequest)(nil),      // 15: sabha.admin.v1.ListEventsRequest
-	(*ListEventsResponse)(nil),     // 16: sabha.admin.v1.ListEventsResponse
-	(*TaskEvent)(nil),              // 17: sabha.admin.v1.TaskEvent
-	(*CancelTasksRequest)(nil),     // 18: sabha.admin.v1.CancelTasksRequest
-	(*CancelTasksResponse)(nil),    // 19: sabha.admin.v1.CancelTasksResponse
-	(*CancelOutcome)(nil),          // 20: sabha.admin.v1.CancelOutcome
-	(*GetFiguresRequest)(nil),      // 21: sabha.admin.v1.GetFiguresRequest
-	(*GetFiguresResponse)(nil),     // 22: sabha.admin.v1.GetFiguresResponse
-	(*Bucket)(nil),                 // 23: sabha.admin.v1.Bucket
-	(*SkillFigures)(nil),           // 24: sabha.admin.v1.SkillFigures
-	nil,                            // 25: sabha.admin.v1.ListTasksResponse.CountsEntry
-	nil,                            // 26: sabha.admin.v1.GetFiguresResponse.TasksEntry
-	(*timestamppb.Timestamp)(nil),  // 27: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),        // 28: google.protobuf.Struct
+	(*WatchRequest)(nil),           // 0: sabha.admin.v1.WatchRequest
+	(*WatchResponse)(nil),          // 1: sabha.admin.v1.WatchResponse
+	(*GetCardRequest)(nil),         // 2: sabha.admin.v1.GetCardRequest
+	(*GetCardResponse)(nil),        // 3: sabha.admin.v1.GetCardResponse
+	(*ListTasksRequest)(nil),       // 4: sabha.admin.v1.ListTasksRequest
+	(*ListTasksResponse)(nil),      // 5: sabha.admin.v1.ListTasksResponse
+	(*TaskSummary)(nil),            // 6: sabha.admin.v1.TaskSummary
+	(*ListDeadPushesRequest)(nil),  // 7: sabha.admin.v1.ListDeadPushesRequest
+	(*ListDeadPushesResponse)(nil), // 8: sabha.admin.v1.ListDeadPushesResponse
+	(*DeadPush)(nil),               // 9: sabha.admin.v1.DeadPush
+	(*ResendPushRequest)(nil),      // 10: sabha.admin.v1.ResendPushRequest
+	(*ResendPushResponse)(nil),     // 11: sabha.admin.v1.ResendPushResponse
+	(*ListHopsRequest)(nil),        // 12: sabha.admin.v1.ListHopsRequest
+	(*ListHopsResponse)(nil),       // 13: sabha.admin.v1.ListHopsResponse
+	(*Hop)(nil),                    // 14: sabha.admin.v1.Hop
+	(*GetTaskRequest)(nil),         // 15: sabha.admin.v1.GetTaskRequest
+	(*GetTaskResponse)(nil),        // 16: sabha.admin.v1.GetTaskResponse
+	(*ListEventsRequest)(nil),      // 17: sabha.admin.v1.ListEventsRequest
+	(*ListEventsResponse)(nil),     // 18: sabha.admin.v1.ListEventsResponse
+	(*TaskEvent)(nil),              // 19: sabha.admin.v1.TaskEvent
+	(*CancelTasksRequest)(nil),     // 20: sabha.admin.v1.CancelTasksRequest
+	(*CancelTasksResponse)(nil),    // 21: sabha.admin.v1.CancelTasksResponse
+	(*CancelOutcome)(nil),          // 22: sabha.admin.v1.CancelOutcome
+	(*GetFiguresRequest)(nil),      // 23: sabha.admin.v1.GetFiguresRequest
+	(*GetFiguresResponse)(nil),     // 24: sabha.admin.v1.GetFiguresResponse
+	(*Bucket)(nil),                 // 25: sabha.admin.v1.Bucket
+	(*SkillFigures)(nil),           // 26: sabha.admin.v1.SkillFigures
+	nil,                            // 27: sabha.admin.v1.ListTasksResponse.CountsEntry
+	nil,                            // 28: sabha.admin.v1.GetFiguresResponse.TasksEntry
+	(*timestamppb.Timestamp)(nil),  // 29: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),        // 30: google.protobuf.Struct
 }
 var file_sabha_admin_v1_admin_proto_depIdxs = []int32{
-	27, // 0: sabha.admin.v1.ListTasksRequest.created_after:type_name -> google.protobuf.Timestamp
-	27, // 1: sabha.admin.v1.ListTasksRequest.created_before:type_name -> google.protobuf.Timestamp
-	4,  // 2: sabha.admin.v1.ListTasksResponse.tasks:type_name -> sabha.admin.v1.TaskSummary
-	25, // 3: sabha.admin.v1.ListTasksResponse.counts:type_name -> sabha.admin.v1.ListTasksResponse.CountsEntry
-	27, // 4: sabha.admin.v1.TaskSummary.created_at:type_name -> google.protobuf.Timestamp
-	27, // 5: sabha.admin.v1.TaskSummary.status_at:type_name -> google.protobuf.Timestamp
-	28, // 6: sabha.admin.v1.TaskSummary.plan:type_name -> google.protobuf.Struct
-	7,  // 7: sabha.admin.v1.ListDeadPushesResponse.pushes:type_name -> sabha.admin.v1.DeadPush
-	27, // 8: sabha.admin.v1.DeadPush.disabled_at:type_name -> google.protobuf.Timestamp
-	12, // 9: sabha.admin.v1.ListHopsResponse.hops:type_name -> sabha.admin.v1.Hop
-	27, // 10: sabha.admin.v1.Hop.started_at:type_name -> google.protobuf.Timestamp
-	27, // 11: sabha.admin.v1.Hop.ended_at:type_name -> google.protobuf.Timestamp
-	4,  // 12: sabha.admin.v1.GetTaskResponse.summary:type_name -> sabha.admin.v1.TaskSummary
-	17, // 13: sabha.admin.v1.ListEventsResponse.events:type_name -> sabha.admin.v1.TaskEvent
-	27, // 14: sabha.admin.v1.TaskEvent.at:type_name -> google.protobuf.Timestamp
-	20, // 15: sabha.admin.v1.CancelTasksResponse.outcomes:type_name -> sabha.admin.v1.CancelOutcome
-	26, // 16: sabha.admin.v1.GetFiguresResponse.tasks:type_name -> sabha.admin.v1.GetFiguresResponse.TasksEntry
-	23, // 17: sabha.admin.v1.GetFiguresResponse.buckets:type_name -> sabha.admin.v1.Bucket
-	24, // 18: sabha.admin.v1.GetFiguresResponse.skills:type_name -> sabha.admin.v1.SkillFigures
-	27, // 19: sabha.admin.v1.Bucket.from:type_name -> google.protobuf.Timestamp
-	2,  // 20: sabha.admin.v1.AdminService.ListTasks:input_type -> sabha.admin.v1.ListTasksRequest
-	10, // 21: sabha.admin.v1.AdminService.ListHops:input_type -> sabha.admin.v1.ListHopsRequest
-	5,  // 22: sabha.admin.v1.AdminService.ListDeadPushes:input_type -> sabha.admin.v1.ListDeadPushesRequest
-	8,  // 23: sabha.admin.v1.AdminService.ResendPush:input_type -> sabha.admin.v1.ResendPushRequest
-	0,  // 24: sabha.admin.v1.AdminService.GetCard:input_type -> sabha.admin.v1.GetCardRequest
-	13, // 25: sabha.admin.v1.AdminService.GetTask:input_type -> sabha.admin.v1.GetTaskRequest
-	15, // 26: sabha.admin.v1.AdminService.ListEvents:input_type -> sabha.admin.v1.ListEventsRequest
-	18, // 27: sabha.admin.v1.AdminService.CancelTasks:input_type -> sabha.admin.v1.CancelTasksRequest
-	21, // 28: sabha.admin.v1.AdminService.GetFigures:input_type -> sabha.admin.v1.GetFiguresRequest
-	3,  // 29: sabha.admin.v1.AdminService.ListTasks:output_type -> sabha.admin.v1.ListTasksResponse
-	11, // 30: sabha.admin.v1.AdminService.ListHops:output_type -> sabha.admin.v1.ListHopsResponse
-	6,  // 31: sabha.admin.v1.AdminService.ListDeadPushes:output_type -> sabha.admin.v1.ListDeadPushesResponse
-	9,  // 32: sabha.admin.v1.AdminService.ResendPush:output_type -> sabha.admin.v1.ResendPushResponse
-	1,  // 33: sabha.admin.v1.AdminService.GetCard:output_type -> sabha.admin.v1.GetCardResponse
-	14, // 34: sabha.admin.v1.AdminService.GetTask:output_type -> sabha.admin.v1.GetTaskResponse
-	16, // 35: sabha.admin.v1.AdminService.ListEvents:output_type -> sabha.admin.v1.ListEventsResponse
-	19, // 36: sabha.admin.v1.AdminService.CancelTasks:output_type -> sabha.admin.v1.CancelTasksResponse
-	22, // 37: sabha.admin.v1.AdminService.GetFigures:output_type -> sabha.admin.v1.GetFiguresResponse
-	29, // [29:38] is the sub-list for method output_type
-	20, // [20:29] is the sub-list for method input_type
+	29, // 0: sabha.admin.v1.ListTasksRequest.created_after:type_name -> google.protobuf.Timestamp
+	29, // 1: sabha.admin.v1.ListTasksRequest.created_before:type_name -> google.protobuf.Timestamp
+	6,  // 2: sabha.admin.v1.ListTasksResponse.tasks:type_name -> sabha.admin.v1.TaskSummary
+	27, // 3: sabha.admin.v1.ListTasksResponse.counts:type_name -> sabha.admin.v1.ListTasksResponse.CountsEntry
+	29, // 4: sabha.admin.v1.TaskSummary.created_at:type_name -> google.protobuf.Timestamp
+	29, // 5: sabha.admin.v1.TaskSummary.status_at:type_name -> google.protobuf.Timestamp
+	30, // 6: sabha.admin.v1.TaskSummary.plan:type_name -> google.protobuf.Struct
+	9,  // 7: sabha.admin.v1.ListDeadPushesResponse.pushes:type_name -> sabha.admin.v1.DeadPush
+	29, // 8: sabha.admin.v1.DeadPush.disabled_at:type_name -> google.protobuf.Timestamp
+	14, // 9: sabha.admin.v1.ListHopsResponse.hops:type_name -> sabha.admin.v1.Hop
+	29, // 10: sabha.admin.v1.Hop.started_at:type_name -> google.protobuf.Timestamp
+	29, // 11: sabha.admin.v1.Hop.ended_at:type_name -> google.protobuf.Timestamp
+	6,  // 12: sabha.admin.v1.GetTaskResponse.summary:type_name -> sabha.admin.v1.TaskSummary
+	19, // 13: sabha.admin.v1.ListEventsResponse.events:type_name -> sabha.admin.v1.TaskEvent
+	29, // 14: sabha.admin.v1.TaskEvent.at:type_name -> google.protobuf.Timestamp
+	22, // 15: sabha.admin.v1.CancelTasksResponse.outcomes:type_name -> sabha.admin.v1.CancelOutcome
+	28, // 16: sabha.admin.v1.GetFiguresResponse.tasks:type_name -> sabha.admin.v1.GetFiguresResponse.TasksEntry
+	25, // 17: sabha.admin.v1.GetFiguresResponse.buckets:type_name -> sabha.admin.v1.Bucket
+	26, // 18: sabha.admin.v1.GetFiguresResponse.skills:type_name -> sabha.admin.v1.SkillFigures
+	29, // 19: sabha.admin.v1.Bucket.from:type_name -> google.protobuf.Timestamp
+	4,  // 20: sabha.admin.v1.AdminService.ListTasks:input_type -> sabha.admin.v1.ListTasksRequest
+	12, // 21: sabha.admin.v1.AdminService.ListHops:input_type -> sabha.admin.v1.ListHopsRequest
+	7,  // 22: sabha.admin.v1.AdminService.ListDeadPushes:input_type -> sabha.admin.v1.ListDeadPushesRequest
+	10, // 23: sabha.admin.v1.AdminService.ResendPush:input_type -> sabha.admin.v1.ResendPushRequest
+	2,  // 24: sabha.admin.v1.AdminService.GetCard:input_type -> sabha.admin.v1.GetCardRequest
+	15, // 25: sabha.admin.v1.AdminService.GetTask:input_type -> sabha.admin.v1.GetTaskRequest
+	17, // 26: sabha.admin.v1.AdminService.ListEvents:input_type -> sabha.admin.v1.ListEventsRequest
+	20, // 27: sabha.admin.v1.AdminService.CancelTasks:input_type -> sabha.admin.v1.CancelTasksRequest
+	23, // 28: sabha.admin.v1.AdminService.GetFigures:input_type -> sabha.admin.v1.GetFiguresRequest
+	0,  // 29: sabha.admin.v1.AdminService.Watch:input_type -> sabha.admin.v1.WatchRequest
+	5,  // 30: sabha.admin.v1.AdminService.ListTasks:output_type -> sabha.admin.v1.ListTasksResponse
+	13, // 31: sabha.admin.v1.AdminService.ListHops:output_type -> sabha.admin.v1.ListHopsResponse
+	8,  // 32: sabha.admin.v1.AdminService.ListDeadPushes:output_type -> sabha.admin.v1.ListDeadPushesResponse
+	11, // 33: sabha.admin.v1.AdminService.ResendPush:output_type -> sabha.admin.v1.ResendPushResponse
+	3,  // 34: sabha.admin.v1.AdminService.GetCard:output_type -> sabha.admin.v1.GetCardResponse
+	16, // 35: sabha.admin.v1.AdminService.GetTask:output_type -> sabha.admin.v1.GetTaskResponse
+	18, // 36: sabha.admin.v1.AdminService.ListEvents:output_type -> sabha.admin.v1.ListEventsResponse
+	21, // 37: sabha.admin.v1.AdminService.CancelTasks:output_type -> sabha.admin.v1.CancelTasksResponse
+	24, // 38: sabha.admin.v1.AdminService.GetFigures:output_type -> sabha.admin.v1.GetFiguresResponse
+	1,  // 39: sabha.admin.v1.AdminService.Watch:output_type -> sabha.admin.v1.WatchResponse
+	30, // [30:40] is the sub-list for method output_type
+	20, // [20:30] is the sub-list for method input_type
 	20, // [20:20] is the sub-list for extension type_name
 	20, // [20:20] is the sub-list for extension extendee
 	0,  // [0:20] is the sub-list for field type_name
@@ -2061,7 +2255,7 @@ func file_sabha_admin_v1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sabha_admin_v1_admin_proto_rawDesc), len(file_sabha_admin_v1_admin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   27,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

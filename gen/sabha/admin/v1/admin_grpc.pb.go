@@ -30,6 +30,7 @@ const (
 	AdminService_ListEvents_FullMethodName     = "/sabha.admin.v1.AdminService/ListEvents"
 	AdminService_CancelTasks_FullMethodName    = "/sabha.admin.v1.AdminService/CancelTasks"
 	AdminService_GetFigures_FullMethodName     = "/sabha.admin.v1.AdminService/GetFigures"
+	AdminService_Watch_FullMethodName          = "/sabha.admin.v1.AdminService/Watch"
 )
 
 // AdminServiceClient is the client API for AdminService service.
@@ -38,7 +39,7 @@ const (
 //
 // AdminService is served by every persona beside its A2A service.
 type AdminServiceClient interface {
-	// ListTasks lists tasks of every caller, newest status first.
+	// ListTasks lists tasks of every caller, the newest first.
 	ListTasks(ctx context.Context, in *ListTasksRequest, opts ...grpc.CallOption) (*ListTasksResponse, error)
 	// ListHops returns the audit rows of one request in this service, oldest first.
 	ListHops(ctx context.Context, in *ListHopsRequest, opts ...grpc.CallOption) (*ListHopsResponse, error)
@@ -56,6 +57,9 @@ type AdminServiceClient interface {
 	CancelTasks(ctx context.Context, in *CancelTasksRequest, opts ...grpc.CallOption) (*CancelTasksResponse, error)
 	// GetFigures counts what a dashboard shows.
 	GetFigures(ctx context.Context, in *GetFiguresRequest, opts ...grpc.CallOption) (*GetFiguresResponse, error)
+	// Watch tells which tasks change, from its first answer on, whoever changes them. It is a
+	// hint to read them again: the service may leave out what it was not told in time.
+	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error)
 }
 
 type adminServiceClient struct {
@@ -156,13 +160,32 @@ func (c *adminServiceClient) GetFigures(ctx context.Context, in *GetFiguresReque
 	return out, nil
 }
 
+func (c *adminServiceClient) Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[0], AdminService_Watch_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchRequest, WatchResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_WatchClient = grpc.ServerStreamingClient[WatchResponse]
+
 // AdminServiceServer is the server API for AdminService service.
 // All implementations must embed UnimplementedAdminServiceServer
 // for forward compatibility.
 //
 // AdminService is served by every persona beside its A2A service.
 type AdminServiceServer interface {
-	// ListTasks lists tasks of every caller, newest status first.
+	// ListTasks lists tasks of every caller, the newest first.
 	ListTasks(context.Context, *ListTasksRequest) (*ListTasksResponse, error)
 	// ListHops returns the audit rows of one request in this service, oldest first.
 	ListHops(context.Context, *ListHopsRequest) (*ListHopsResponse, error)
@@ -180,6 +203,9 @@ type AdminServiceServer interface {
 	CancelTasks(context.Context, *CancelTasksRequest) (*CancelTasksResponse, error)
 	// GetFigures counts what a dashboard shows.
 	GetFigures(context.Context, *GetFiguresRequest) (*GetFiguresResponse, error)
+	// Watch tells which tasks change, from its first answer on, whoever changes them. It is a
+	// hint to read them again: the service may leave out what it was not told in time.
+	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error
 	mustEmbedUnimplementedAdminServiceServer()
 }
 
@@ -216,6 +242,9 @@ func (UnimplementedAdminServiceServer) CancelTasks(context.Context, *CancelTasks
 }
 func (UnimplementedAdminServiceServer) GetFigures(context.Context, *GetFiguresRequest) (*GetFiguresResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetFigures not implemented")
+}
+func (UnimplementedAdminServiceServer) Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error {
+	return status.Error(codes.Unimplemented, "method Watch not implemented")
 }
 func (UnimplementedAdminServiceServer) mustEmbedUnimplementedAdminServiceServer() {}
 func (UnimplementedAdminServiceServer) testEmbeddedByValue()                      {}
@@ -400,6 +429,17 @@ func _AdminService_GetFigures_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_Watch_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AdminServiceServer).Watch(m, &grpc.GenericServerStream[WatchRequest, WatchResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_WatchServer = grpc.ServerStreamingServer[WatchResponse]
+
 // AdminService_ServiceDesc is the grpc.ServiceDesc for AdminService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -444,6 +484,12 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _AdminService_GetFigures_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "Watch",
+			Handler:       _AdminService_Watch_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "sabha/admin/v1/admin.proto",
 }
