@@ -148,15 +148,33 @@ func (e *Engine) cancel(ctx context.Context, req *a2apb.CancelTaskRequest) (*tas
 	if _, err := e.owned(ctx, call, req.GetId()); err != nil {
 		return nil, err
 	}
+	return e.stop(ctx, req.GetId(), stopping{ended: "canceled by the client", ending: "cancelling"})
+}
+
+// stopping is how a task is canceled: what its status says, at once or while it
+// compensates, and the rows that are written with it.
+type stopping struct {
+	ended, ending string
+	rows          func(*taskstore.Record) taskstore.Rows
+}
+
+// stop cancels a task, whoever may. One that has been canceled, or is being, is
+// given as it is.
+func (e *Engine) stop(ctx context.Context, id string, how stopping) (*taskstore.Record, error) {
 	claimed := false
-	rec, err := e.Store.Update(ctx, req.GetId(), func(rec *taskstore.Record) (taskstore.Change, error) {
+	rec, err := e.Store.Update(ctx, id, func(rec *taskstore.Record) (taskstore.Change, error) {
 		claimed = false
 		if rec.Ended() || rec.CancelRequested {
 			return taskstore.Change{}, errAsItIs
 		}
+		ch := taskstore.Change{}
+		if how.rows != nil {
+			ch.Rows = how.rows(rec)
+		}
 		skill := e.skills[rec.Skill]
 		if skill == nil || !skill.Compensates || rec.Info.Admission == taskstore.Pending {
-			return taskstore.Change{Events: []*a2apb.StreamResponse{e.status(a2apb.TaskState_TASK_STATE_CANCELED, agent.Message(agent.Text("canceled by the client")))}}, nil
+			ch.Events = []*a2apb.StreamResponse{e.status(a2apb.TaskState_TASK_STATE_CANCELED, agent.Message(agent.Text(how.ended)))}
+			return ch, nil
 		}
 		rec.CancelRequested = true
 		if rec.RunOwner == "" {
@@ -166,10 +184,11 @@ func (e *Engine) cancel(ctx context.Context, req *a2apb.CancelTaskRequest) (*tas
 			}
 			claimed = true
 		}
-		return taskstore.Change{Events: []*a2apb.StreamResponse{e.status(a2apb.TaskState_TASK_STATE_WORKING, agent.Message(agent.Text("cancelling")))}}, nil
+		ch.Events = []*a2apb.StreamResponse{e.status(a2apb.TaskState_TASK_STATE_WORKING, agent.Message(agent.Text(how.ending)))}
+		return ch, nil
 	})
 	if errors.Is(err, errAsItIs) {
-		return e.afterEnd(ctx, req.GetId())
+		return e.afterEnd(ctx, id)
 	}
 	if err != nil {
 		return nil, err
@@ -180,8 +199,8 @@ func (e *Engine) cancel(ctx context.Context, req *a2apb.CancelTaskRequest) (*tas
 		e.launch(e.Store.Adopt(rec))
 		return &copied, nil
 	}
-	e.look(req.GetId())
-	e.wake(e.Agent.Tenant, req.GetId(), changed)
+	e.look(id)
+	e.wake(e.Agent.Tenant, id, changed)
 	return &copied, nil
 }
 

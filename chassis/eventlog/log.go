@@ -3,9 +3,12 @@
 package eventlog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -193,31 +196,10 @@ func spanOf(t *trace.Tracer, b *eventv1.Bundle) (string, *trace.Span) {
 // an outage, a later one before an earlier one. The error is ErrAway while NATS is
 // not connected.
 func (l *Log) Replay(ctx context.Context, service, taskID string, epoch, after int64) ([]Update, error) {
-	stream, err := l.open(ctx)
+	held := map[int64]Update{}
+	err := l.read(ctx, service, taskID, epoch, func(u Update, _ time.Time) { held[u.Version] = u })
 	if err != nil {
 		return nil, err
-	}
-	held := map[int64]Update{}
-	next := uint64(1)
-	for {
-		msg, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(subject(service, taskID)))
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("event log: %w", err)
-		}
-		next = msg.Sequence + 1
-		bundle := &eventv1.Bundle{}
-		if err := proto.Unmarshal(msg.Data, bundle); err != nil {
-			return nil, fmt.Errorf("event log: %w", err)
-		}
-		if bundle.GetEpoch() != epoch {
-			continue
-		}
-		for _, u := range Decode(bundle) {
-			held[u.Version] = u
-		}
 	}
 	var updates []Update
 	for {
@@ -227,5 +209,54 @@ func (l *Log) Replay(ctx context.Context, service, taskID string, epoch, after i
 		}
 		updates = append(updates, u)
 		after++
+	}
+}
+
+// Stored is an event as the log holds it.
+type Stored struct {
+	Update
+	// At is when the log took it.
+	At time.Time
+}
+
+// History reads all events of a task that the log holds, each once, in the order of
+// their versions. Unlike Replay it steps over those that are gone. The error is
+// ErrAway while NATS is not connected.
+func (l *Log) History(ctx context.Context, service, taskID string, epoch int64) ([]Stored, error) {
+	held := map[int64]Stored{}
+	err := l.read(ctx, service, taskID, epoch, func(u Update, at time.Time) {
+		if _, again := held[u.Version]; !again {
+			held[u.Version] = Stored{u, at}
+		}
+	})
+	return slices.SortedFunc(maps.Values(held), func(a, b Stored) int { return cmp.Compare(a.Version, b.Version) }), err
+}
+
+// read hands over the events of a task as they stand in the log.
+func (l *Log) read(ctx context.Context, service, taskID string, epoch int64, each func(Update, time.Time)) error {
+	stream, err := l.open(ctx)
+	if err != nil {
+		return err
+	}
+	next := uint64(1)
+	for {
+		msg, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(subject(service, taskID)))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("event log: %w", err)
+		}
+		next = msg.Sequence + 1
+		bundle := &eventv1.Bundle{}
+		if err := proto.Unmarshal(msg.Data, bundle); err != nil {
+			return fmt.Errorf("event log: %w", err)
+		}
+		if bundle.GetEpoch() != epoch {
+			continue
+		}
+		for _, u := range Decode(bundle) {
+			each(u, msg.Time)
+		}
 	}
 }

@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -11,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/engine"
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
@@ -25,62 +28,24 @@ type admin struct {
 	engine *engine.Engine
 	agent  string
 	card   *a2apb.AgentCard
+	plans  func(PlanFilter) taskstore.Facts
+	clock  clock.Clock
+	log    *slog.Logger
 }
 
-// ListTasks lists tasks of every caller, newest status first.
-func (a *admin) ListTasks(ctx context.Context, req *adminv1.ListTasksRequest) (*adminv1.ListTasksResponse, error) {
-	if id := req.GetTaskId(); id != "" {
-		rec, err := a.store.Get(ctx, id)
-		if errors.Is(err, taskstore.ErrNotFound) {
-			return nil, fault.NoTask(id)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return &adminv1.ListTasksResponse{Tasks: []*adminv1.TaskSummary{summary(rec)}}, nil
+// record reads a task of any caller.
+func (a *admin) record(ctx context.Context, id string) (*taskstore.Record, error) {
+	if id == "" {
+		return nil, fault.Invalid("task_id", "is missing; name the task")
 	}
-	size := int(req.GetPageSize())
-	if size == 0 {
-		size = 50
+	if strings.ContainsRune(id, 0) {
+		return nil, fault.NoTask(id)
 	}
-	if size < 1 || size > 100 {
-		return nil, fault.Invalid("page_size", "must be from 1 to 100")
+	rec, err := a.store.Get(ctx, id)
+	if errors.Is(err, taskstore.ErrNotFound) {
+		return nil, fault.NoTask(id)
 	}
-	f := taskstore.Filter{Limit: size + 1}
-	for _, name := range req.GetStates() {
-		st, ok := a2apb.TaskState_value[name]
-		if !ok {
-			return nil, fault.Invalid("states", "%q is not a task state", name)
-		}
-		f.States = append(f.States, a2apb.TaskState(st))
-	}
-	if req.GetPageToken() != "" {
-		rec, err := a.store.Get(ctx, req.GetPageToken())
-		if err != nil {
-			return nil, fault.Invalid("page_token", "is not a token of this list; begin without one")
-		}
-		f.Before, f.BeforeID = rec.Task.GetStatus().GetTimestamp().AsTime(), rec.Task.GetId()
-	}
-	list, _, err := a.store.List(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	counts, err := a.store.Counts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	res := &adminv1.ListTasksResponse{Counts: map[string]int64{}}
-	for st, n := range counts {
-		res.Counts[st.String()] = n
-	}
-	if len(list) > size {
-		list = list[:size]
-		res.NextPageToken = list[size-1].Task.GetId()
-	}
-	for _, r := range list {
-		res.Tasks = append(res.Tasks, summary(r))
-	}
-	return res, nil
+	return rec, err
 }
 
 func summary(r *taskstore.Record) *adminv1.TaskSummary {

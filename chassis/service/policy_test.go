@@ -26,6 +26,7 @@ func TestEveryMethodOfAPersonaHasItsRule(t *testing.T) {
 		decided["/sabha.admin.v1.AdminService/"+m] = "gateway console for operator admin"
 	}
 	decided["/sabha.admin.v1.AdminService/GetCard"] = "gateway console"
+	decided["/sabha.admin.v1.AdminService/Watch"] = "console"
 	for _, m := range []string{
 		"SendMessage", "SendStreamingMessage", "GetTask", "ListTasks", "CancelTask", "SubscribeToTask",
 		"CreateTaskPushNotificationConfig", "GetTaskPushNotificationConfig", "ListTaskPushNotificationConfigs", "DeleteTaskPushNotificationConfig",

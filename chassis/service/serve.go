@@ -60,6 +60,9 @@ type Persona struct {
 	AllowRepeatedMessageIDs bool
 	// ExtendedCard declares an extended card even without Agent.Extended.
 	ExtendedCard bool
+	// Plans says which tasks a filter about plans means, of a persona that has plans. It
+	// is not called with an empty filter. nil: such a filter finds nothing.
+	Plans func(PlanFilter) taskstore.Facts
 	// Close releases what Build opened.
 	Close func() error
 }
@@ -157,7 +160,9 @@ func Start(ctx context.Context, d Definition, env Env) (_ *Running, err error) {
 		r.persona.Services(r.grpc)
 	}
 	a2apb.RegisterA2AServiceServer(r.grpc, r.engine)
-	adminv1.RegisterAdminServiceServer(r.grpc, &admin{store: r.store, engine: r.engine, agent: d.Name, card: card})
+	adminv1.RegisterAdminServiceServer(r.grpc, &admin{
+		store: r.store, engine: r.engine, agent: d.Name, card: card, plans: r.persona.Plans, clock: env.Clock, log: env.Log,
+	})
 	r.health = health.NewServer()
 	grpc_health_v1.RegisterHealthServer(r.grpc, r.health)
 	go func() { r.failed <- r.grpc.Serve(listener) }()
@@ -182,6 +187,8 @@ func personaPolicy() identity.Policy {
 		adminv1.AdminService_GetFigures_FullMethodName: seen, adminv1.AdminService_ListDeadPushes_FullMethodName: seen,
 		adminv1.AdminService_ResendPush_FullMethodName: done, adminv1.AdminService_CancelTasks_FullMethodName: done,
 		adminv1.AdminService_GetCard_FullMethodName: {Actors: edges}, // everybody may see it
+		// The console watches for itself: it learns ids, and reads for its people what they may see.
+		adminv1.AdminService_Watch_FullMethodName: {Actors: []string{identity.Console}},
 	} {
 		p[m] = rule
 	}

@@ -13,6 +13,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
+// CancelRequested is the outcome of the row that the cancel by an operator leaves.
+const CancelRequested = "CANCEL_REQUESTED"
+
 // Hop is the audit row of one call between agents.
 type Hop struct {
 	TaskID, RootTaskID, ParentTaskID, TraceID string
@@ -20,7 +23,8 @@ type Hop struct {
 	Agent, AgentVersion, Skill                string
 	Protocol                                  string
 	StartedAt, EndedAt                        time.Time
-	// Outcome is the final task state by name, or MESSAGE for a direct answer.
+	// Outcome is the final task state by name, MESSAGE for a direct answer, or
+	// CancelRequested.
 	Outcome, Reason               string
 	RequestDigest, ResponseDigest string
 	Admission                     string
@@ -74,6 +78,13 @@ func (h *Hop) values() []any {
 		h.TaskID, h.RootTaskID, h.ParentTaskID, h.TraceID, h.Caller, h.Principal, h.Agent, h.AgentVersion, h.Skill,
 		h.Protocol, h.StartedAt.UnixNano(), h.EndedAt.UnixNano(), h.Outcome, h.Reason, h.RequestDigest, h.ResponseDigest, h.Admission,
 	}
+}
+
+// Note gives the writing of an audit row that says what somebody did to a task, for
+// the transaction in which it is done.
+func (s *Store) Note(h Hop) Rows {
+	h.AgentVersion, h.Reason = s.version, withoutNUL(h.Reason)
+	return func(ctx context.Context, tx *sql.Tx) error { return s.insertHop(ctx, tx, h) }
 }
 
 // hopsAtOnce is how many rows one statement of a burst inserts.

@@ -196,22 +196,3 @@ func (s *Store) List(ctx context.Context, f Filter) ([]*Record, int, error) {
 	}
 	return list, total, rows.Err()
 }
-
-// Counts gives the number of tasks by state.
-func (s *Store) Counts(ctx context.Context) (map[a2apb.TaskState]int64, error) {
-	rows, err := s.db.Read.QueryContext(ctx, `SELECT state, COUNT(*) FROM tasks GROUP BY state`)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	counts := map[a2apb.TaskState]int64{}
-	for rows.Next() {
-		var state int32
-		var n int64
-		if err := rows.Scan(&state, &n); err != nil {
-			return nil, err
-		}
-		counts[a2apb.TaskState(state)] = n
-	}
-	return counts, rows.Err()
-}

@@ -110,21 +110,6 @@ func TestPagesMeetWithoutHoleOrRepeat(t *testing.T) {
 	})
 }
 
-func TestCountsByState(t *testing.T) {
-	onBothEngines(t, func(t *testing.T, r *rig) {
-		s := library(r)
-		counts, err := s.Counts(t.Context())
-		r.must(err)
-		want := map[a2apb.TaskState]int64{
-			a2apb.TaskState_TASK_STATE_COMPLETED: 2, a2apb.TaskState_TASK_STATE_WORKING: 3,
-			a2apb.TaskState_TASK_STATE_FAILED: 1, a2apb.TaskState_TASK_STATE_INPUT_REQUIRED: 1,
-		}
-		if fmt.Sprint(counts) != fmt.Sprint(want) {
-			t.Errorf("counts %v, want %v", counts, want)
-		}
-	})
-}
-
 func TestTheMessageOfAnInterruptionJoinsTheHistory(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, r *rig) {
 		s := r.store("a")

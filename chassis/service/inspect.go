@@ -1,0 +1,115 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"sabha.dev/chassis/engine"
+	"sabha.dev/chassis/eventlog"
+	"sabha.dev/chassis/fault"
+	adminv1 "sabha.dev/gen/sabha/admin/v1"
+)
+
+// GetTask gives a task of any caller whole.
+func (a *admin) GetTask(ctx context.Context, req *adminv1.GetTaskRequest) (*adminv1.GetTaskResponse, error) {
+	rec, err := a.record(ctx, req.GetTaskId())
+	if err != nil {
+		return nil, err
+	}
+	raw, err := proto.Marshal(rec.Task)
+	if err != nil {
+		return nil, err
+	}
+	return &adminv1.GetTaskResponse{Summary: summary(rec), Task: raw}, nil
+}
+
+// Bounds of a page of events.
+const (
+	defaultEvents = 200
+	maxEvents     = 1000
+)
+
+// ListEvents gives the events of a task that the event log still holds.
+func (a *admin) ListEvents(ctx context.Context, req *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error) {
+	size := int(req.GetPageSize())
+	if size == 0 {
+		size = defaultEvents
+	}
+	if size < 1 || size > maxEvents {
+		return nil, fault.Invalid("page_size", "must be from 1 to %d", maxEvents)
+	}
+	if req.GetAfter() < 0 {
+		return nil, fault.Invalid("after", "must be a version, or 0 to begin")
+	}
+	rec, err := a.record(ctx, req.GetTaskId())
+	if err != nil {
+		return nil, err
+	}
+	held, err := a.engine.History(ctx, rec)
+	if err != nil {
+		return nil, errLog(err)
+	}
+	res := &adminv1.ListEventsResponse{Newest: rec.Version}
+	for _, ev := range held {
+		if ev.Version <= req.GetAfter() {
+			continue
+		}
+		if len(res.GetEvents()) == size {
+			res.More = true
+			break
+		}
+		raw, err := proto.Marshal(ev.Event)
+		if err != nil {
+			return nil, err
+		}
+		res.Events = append(res.Events, &adminv1.TaskEvent{Version: ev.Version, At: engine.Happened(ev), StreamResponse: raw})
+	}
+	return res, nil
+}
+
+// errLog says that the event log is away, if it is.
+func errLog(err error) error {
+	if errors.Is(err, eventlog.ErrAway) {
+		return fault.New(fault.Unavailable, "the event log cannot be reached; tasks can be read meanwhile, try again later").Because(err)
+	}
+	return err
+}
+
+// together is how long changes are gathered before a watcher is told of them. It is
+// the machine's time, since it paces the network and decides nothing.
+const together = 20 * time.Millisecond
+
+// Watch tells which tasks change until the caller leaves or the replica stops.
+func (a *admin) Watch(_ *adminv1.WatchRequest, stream grpc.ServerStreamingServer[adminv1.WatchResponse]) error {
+	ctx := stream.Context()
+	w, err := a.engine.Watch(ctx)
+	if err != nil {
+		return errLog(err)
+	}
+	defer w.Close()
+	if err := stream.Send(&adminv1.WatchResponse{}); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-w.Ready():
+		case <-ctx.Done():
+			return nil
+		case <-a.engine.Draining():
+			return fault.New(fault.Unavailable, "this replica is stopping; watch another one")
+		}
+		select {
+		case <-time.After(together):
+		case <-ctx.Done():
+			return nil
+		}
+		ids, more := w.Take()
+		if err := stream.Send(&adminv1.WatchResponse{TaskIds: ids, More: more}); err != nil {
+			return err
+		}
+	}
+}
