@@ -103,7 +103,7 @@ func build(ctx context.Context, c Config, b *service.Base, adjust func(*plan.Pla
 	if adjust != nil {
 		adjust(p)
 	}
-	return &service.Persona{Agent: agent.Agent{
+	return &service.Persona{Plans: plan.Facts, Agent: agent.Agent{
 		Tenant: Name, Name: "Sabha", Version: b.Release,
 		Description: "Answers questions and carries out requests with a team of agents. Each step is a durable task; the answer carries its sources and has been checked.",
 		Skills: []agent.Skill{{

@@ -209,6 +209,7 @@ func (d *Rows) write(p *plan, changed ...*row) (func(context.Context, *sql.Tx) e
 			nanos(r.StartedAt), nanos(r.EndedAt), nanos(r.RetryAt), nanos(r.DueAt),
 		}
 	}
+	failed := failures(changed)
 	return func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.StmtContext(ctx, d.writePlan).ExecContext(ctx, planArgs...); err != nil {
 			return fmt.Errorf("plan: %w", err)
@@ -219,7 +220,7 @@ func (d *Rows) write(p *plan, changed ...*row) (func(context.Context, *sql.Tx) e
 				return fmt.Errorf("plan step: %w", err)
 			}
 		}
-		return nil
+		return recordFailures(ctx, tx, p.task, failed)
 	}, nil
 }
 
