@@ -27,6 +27,9 @@ type Service struct {
 	log      *slog.Logger
 }
 
+// front is the name of the service that has the requests of clients.
+const front = "planner"
+
 // New makes the service over the admin services of the front agent, which has
 // the requests of clients, and of every service that records hops, by name.
 func New(front adminv1.AdminServiceClient, services map[string]adminv1.AdminServiceClient, log *slog.Logger) *Service {
@@ -40,19 +43,6 @@ func (s *Service) outgoing(ctx context.Context, method, about string) (context.C
 	}
 	s.log.InfoContext(ctx, "oversight", "method", method, "about", about, "principal", call.Principal.Key())
 	return identity.WithOutgoing(ctx, call), nil
-}
-
-// ListTasks lists the requests of all callers: the root tasks.
-func (s *Service) ListTasks(ctx context.Context, req *adminv1.ListTasksRequest) (*adminv1.ListTasksResponse, error) {
-	ctx, err := s.outgoing(ctx, "ListTasks", strings.Join(req.GetStates(), ","))
-	if err != nil {
-		return nil, err
-	}
-	res, err := s.front.ListTasks(ctx, req)
-	if err != nil {
-		return nil, named("planner", err)
-	}
-	return res, nil
 }
 
 // ListHops gives the hops of a request in every service, in the order in which
@@ -172,6 +162,15 @@ func (s *Service) ResendPush(ctx context.Context, req *adminv1.ResendPushRequest
 		return nil, named(req.GetService(), err)
 	}
 	return &adminv1.ResendPushResponse{}, nil
+}
+
+// of gives the service of a name; the front agent, which has the requests, when it is empty.
+func (s *Service) of(name string) (adminv1.AdminServiceClient, string, error) {
+	if name == "" {
+		return s.front, front, nil
+	}
+	service, err := s.service(name)
+	return service, name, err
 }
 
 func (s *Service) service(name string) (adminv1.AdminServiceClient, error) {
