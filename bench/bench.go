@@ -35,7 +35,9 @@ type bench struct {
 	only   string
 	sabha  string
 	js     string
-	out    io.Writer
+	// profile is a folder for profiles of the servers; empty for none.
+	profile string
+	out     io.Writer
 }
 
 func (b *bench) run(ctx context.Context) error {
@@ -49,6 +51,7 @@ func (b *bench) run(ctx context.Context) error {
 		{"message", b.messages},
 		{"plan", b.plans},
 		{"webhook", b.webhooks},
+		{"failing", b.failing},
 		{"idle", b.idle},
 		{"fanout", b.fanout},
 		{"parked", b.parked},
@@ -86,7 +89,7 @@ func freeAddress() (string, error) {
 }
 
 // start runs a server of this program and connects to it.
-func start(ctx context.Context, kind, sync string) (*process, error) {
+func (b *bench) start(ctx context.Context, kind, sync string) (*process, error) {
 	address, err := freeAddress()
 	if err != nil {
 		return nil, err
@@ -105,7 +108,11 @@ func start(ctx context.Context, kind, sync string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.cmd = exec.CommandContext(ctx, self, "serve", kind, "-address", address, "-dir", dir, "-sync", sync)
+	args := []string{"serve", kind, "-address", address, "-dir", dir, "-sync", sync}
+	if b.profile != "" {
+		args = append(args, "-profile", filepath.Join(b.profile, kind+"-"+filepath.Base(dir)+".pprof"))
+	}
+	p.cmd = exec.CommandContext(ctx, self, args...)
 	if err := p.launch(); err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func stats(ctx context.Context, client a2apb.A2AServiceClient, tenant string, md
 
 // fanout measures one replica with many subscribers.
 func (b *bench) fanout(ctx context.Context) (err error) {
-	ours, err := start(ctx, "ours", "full")
+	ours, err := b.start(ctx, "ours", "full")
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/pprof"
 	"syscall"
 	"time"
 
@@ -34,10 +35,11 @@ func run(ctx context.Context, args []string) error {
 	only := flags.String("only", "", "measure only those whose name contains this")
 	sabha := flags.String("sabha", "bin/sabha", "the program for the measures of the whole platform")
 	js := flags.String("js", "bench/js", "folder of the JavaScript peer, installed; empty leaves it out")
+	profile := flags.String("profile", "", "folder for processor profiles of the servers, which cost a little; empty takes none")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	b := &bench{length: *length, rounds: *rounds, only: *only, sabha: *sabha, js: *js, out: os.Stdout}
+	b := &bench{length: *length, rounds: *rounds, only: *only, sabha: *sabha, js: *js, profile: *profile, out: os.Stdout}
 	return b.run(ctx)
 }
 
@@ -50,8 +52,19 @@ func serve(ctx context.Context, args []string) error {
 	address := flags.String("address", "127.0.0.1:0", "to serve")
 	dir := flags.String("dir", "", "for data")
 	sync := flags.String("sync", "full", "durability of SQLite commits: full or normal; or the URL of a PostgreSQL database (ours only)")
+	profile := flags.String("profile", "", "file for a processor profile")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
+	}
+	if *profile != "" {
+		f, err := os.Create(*profile)
+		if err != nil {
+			return err
+		}
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer func() { pprof.StopCPUProfile(); _ = f.Close() }()
 	}
 	ready := func() { fmt.Println("ready") }
 	if args[0] == "ours" || args[0] == "platform" {

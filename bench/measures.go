@@ -48,12 +48,12 @@ func (b *bench) tasks(ctx context.Context) error {
 }
 
 func (b *bench) tasksIn(ctx context.Context, sync string) (err error) {
-	ours, err := start(ctx, "ours", sync)
+	ours, err := b.start(ctx, "ours", sync)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, ours.stop()) }()
-	sdk, err := start(ctx, "sdk", sync)
+	sdk, err := b.start(ctx, "sdk", sync)
 	if err != nil {
 		return err
 	}
@@ -90,17 +90,17 @@ func (b *bench) tasksIn(ctx context.Context, sync string) (err error) {
 // messages measures direct answers at the persona's port against a raw echo, and
 // what the gateway adds.
 func (b *bench) messages(ctx context.Context) (err error) {
-	ours, err := start(ctx, "ours", "full")
+	ours, err := b.start(ctx, "ours", "full")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, ours.stop()) }()
-	echo, err := start(ctx, "echo", "full")
+	echo, err := b.start(ctx, "echo", "full")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, echo.stop()) }()
-	all, err := start(ctx, "platform", "full")
+	all, err := b.start(ctx, "platform", "full")
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (b *bench) plans(ctx context.Context) error {
 }
 
 func (b *bench) plansIn(ctx context.Context, sync string) (err error) {
-	all, err := start(ctx, "platform", sync)
+	all, err := b.start(ctx, "platform", sync)
 	if err != nil {
 		return err
 	}

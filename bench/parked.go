@@ -23,7 +23,7 @@ const parkedPlans = 10_000
 
 // parked measures what plans cost that wait for people.
 func (b *bench) parked(ctx context.Context) (err error) {
-	all, err := start(ctx, "platform", "full")
+	all, err := b.start(ctx, "platform", "full")
 	if err != nil {
 		return err
 	}

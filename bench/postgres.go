@@ -24,12 +24,12 @@ func (b *bench) postgres(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	ours, err := start(ctx, "ours", url)
+	ours, err := b.start(ctx, "ours", url)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, ours.stop()) }()
-	file, err := start(ctx, "ours", "full")
+	file, err := b.start(ctx, "ours", "full")
 	if err != nil {
 		return err
 	}

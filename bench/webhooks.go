@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -33,6 +32,9 @@ type receiver struct {
 	sample  atomic.Pointer[[]byte]
 	// release lets hanging requests go.
 	release chan struct{}
+	// busy is closed when the receiver, too busy so far, answers quickly again; nil
+	// when it does anyway.
+	busy atomic.Pointer[chan struct{}]
 }
 
 var completed = []byte(`TASK_STATE_COMPLETED`)
@@ -55,6 +57,12 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	if err != nil {
 		return
 	}
+	if busy := r.busy.Load(); busy != nil {
+		select {
+		case <-*busy:
+		case <-time.After(busyFor):
+		}
+	}
 	r.count.Add(1)
 	if r.sample.Load() == nil && bytes.Contains(body, []byte("artifactUpdate")) {
 		r.sample.Store(&body)
@@ -73,26 +81,37 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 // its end has arrived there.
 func notified(client a2apb.A2AServiceClient, r *receiver) func(context.Context) error {
 	return func(ctx context.Context) error {
-		n, done := r.next.Add(1), make(chan struct{})
-		r.ended.Store(n, done)
-		if err := push(ctx, client, fmt.Sprintf("http://%s/%d", r.address, n)); err != nil {
+		done, url := r.expect()
+		if err := push(ctx, client, url, true); err != nil {
 			return err
 		}
-		select {
-		case <-done:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(30 * time.Second):
-			return errors.New("the end of a task did not arrive within 30 s")
-		}
+		return await(ctx, done)
 	}
 }
 
-func push(ctx context.Context, client a2apb.A2AServiceClient, url string) error {
+// expect gives a webhook's URL and the channel that is closed when a task's end has
+// arrived there.
+func (r *receiver) expect() (<-chan struct{}, string) {
+	n, done := r.next.Add(1), make(chan struct{})
+	r.ended.Store(n, done)
+	return done, fmt.Sprintf("http://%s/%d", r.address, n)
+}
+
+func await(ctx context.Context, done <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(30 * time.Second):
+		return errors.New("the end of a task did not arrive within 30 s")
+	}
+}
+
+func push(ctx context.Context, client a2apb.A2AServiceClient, url string, immediately bool) error {
 	req := request("burst")
 	req.Configuration = &a2apb.SendMessageConfiguration{
-		ReturnImmediately: true, TaskPushNotificationConfig: &a2apb.TaskPushNotificationConfig{Url: url},
+		ReturnImmediately: immediately, TaskPushNotificationConfig: &a2apb.TaskPushNotificationConfig{Url: url},
 	}
 	_, err := client.SendMessage(versioned(ctx), req)
 	return err
@@ -116,14 +135,14 @@ func post(c *http.Client, r *receiver, body []byte) func(context.Context) error 
 }
 
 // webhooks measures deliveries against a bare client that posts the same bodies
-// to the same receiver, and what receivers that fail do to one that does not.
+// to the same receiver.
 func (b *bench) webhooks(ctx context.Context) (err error) {
 	r, err := newReceiver()
 	if err != nil {
 		return err
 	}
 	defer r.close()
-	ours, err := start(ctx, "ours", "full")
+	ours, err := b.start(ctx, "ours", "full")
 	if err != nil {
 		return err
 	}
@@ -132,24 +151,26 @@ func (b *bench) webhooks(ctx context.Context) (err error) {
 	if err := deliver(ctx); err != nil { // gives the sample
 		return err
 	}
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: posts}}
-	bare := &side{call: post(client, r, *r.sample.Load())}
-	mine := &side{call: deliver}
-	var rates []float64
+	bare := post(&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: posts}}, r, *r.sample.Load())
+	var backlog, steady, peer []delivery
 	for range b.rounds {
-		before, began := r.count.Load(), time.Now()
-		if err := b.turn(ctx, callers, mine); err != nil {
+		d, err := r.backlog(ctx, ours)
+		if err != nil {
 			return err
 		}
-		rates = append(rates, float64(r.count.Load()-before)/time.Since(began).Seconds())
-		if err := b.turn(ctx, posts, bare); err != nil {
+		backlog = append(backlog, d)
+		if d, err = r.measure(ours, func() error { return b.turn(ctx, callers, &side{call: deliver}) }); err != nil {
 			return err
 		}
+		steady = append(steady, d)
+		if d, err = r.measure(ours, func() error { return b.turn(ctx, posts, &side{call: bare}) }); err != nil {
+			return err
+		}
+		peer = append(peer, d)
 	}
-	slices.Sort(rates)
-	rate := rates[len(rates)/2]
-	b.compare(fmt.Sprintf("webhook deliveries, %d at once / bare HTTP client", posts), fmt.Sprintf("%.0f", rate), fmt.Sprintf("%.0f", bare.rate()), "/s", rate/bare.rate())
-	return b.failing(ctx, ours, r, deliver)
+	b.versus("webhooks, a backlog", backlog, peer)
+	b.versus("webhooks, while tasks are made", steady, peer)
+	return nil
 }
 
 // badReceivers fail: half of them hang, half answer 500.
@@ -157,8 +178,19 @@ const badReceivers = 100
 
 // failing compares the time from a task's start to the arrival of its end at a
 // receiver that answers, with and without receivers that fail.
-func (b *bench) failing(ctx context.Context, ours *process, r *receiver, deliver func(context.Context) error) error {
+func (b *bench) failing(ctx context.Context) (err error) {
 	const few = 4
+	r, err := newReceiver()
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	ours, err := b.start(ctx, "ours", "full")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, ours.stop()) }()
+	deliver := notified(ours.client, r)
 	alone, among := &side{call: deliver}, &side{call: deliver}
 	if err := b.turns(ctx, few, alone); err != nil {
 		return err
@@ -184,7 +216,7 @@ func (b *bench) failing(ctx context.Context, ours *process, r *receiver, deliver
 		go func() { _ = bad.Serve(l) }()
 		defer func() { _ = bad.Close() }()
 		for n := range 10 {
-			if err := push(ctx, ours.client, fmt.Sprintf("http://%s/%d", l.Addr(), n)); err != nil {
+			if err := push(ctx, ours.client, fmt.Sprintf("http://%s/%d", l.Addr(), n), true); err != nil {
 				return err
 			}
 		}
@@ -192,7 +224,7 @@ func (b *bench) failing(ctx context.Context, ours *process, r *receiver, deliver
 	if err := b.turns(ctx, few, among); err != nil {
 		return err
 	}
-	what := fmt.Sprintf("  task to its last notification, p50 / with %d failing", badReceivers)
+	what := fmt.Sprintf("task to its last webhook, p50 / with %d failing", badReceivers)
 	b.compare(what, fmt.Sprintf("%.1f", among.p(.5)), fmt.Sprintf("%.1f", alone.p(.5)), "ms", alone.p(.5)/among.p(.5))
 	b.compare("  p99", fmt.Sprintf("%.1f", among.p(.99)), fmt.Sprintf("%.1f", alone.p(.99)), "ms", alone.p(.99)/among.p(.99))
 	b.line("%-52s %14s", "  attempts to the failing ones meanwhile", strconv.FormatInt(tried.Load(), 10))
