@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
-	"google.golang.org/protobuf/encoding/protojson"
 
+	"sabha.dev/chassis/a2ajson"
 	"sabha.dev/chassis/egress"
 	"sabha.dev/chassis/taskstore"
 	"sabha.dev/chassis/trace"
@@ -82,7 +82,7 @@ func (d *Deliverer) attempt(ctx context.Context, j job) result {
 		ev = d.Frame(&a2apb.StreamResponse{Payload: &a2apb.StreamResponse_Task{Task: rec.Task}}, epoch, rec.Version, rec.Version > j.version+1)
 		j.traceparent = rec.Traceparent()
 	}
-	body, err := protojson.Marshal(ev)
+	body, err := a2ajson.AppendEvent(nil, ev)
 	if err != nil {
 		d.Log.Error("an event cannot be written as JSON", "task_id", j.key.TaskID, "error", err)
 		r.outcome, r.reason = failed, "the event cannot be written as JSON"
@@ -116,10 +116,8 @@ func (d *Deliverer) request(ctx context.Context, j job, epoch, version int64, bo
 	if err != nil {
 		return nil, err
 	}
-	signature, err := d.signer.sign(j.config.GetUrl(), j.key, fmt.Sprintf("%d.%d", epoch, version), body)
-	if err != nil {
-		return nil, err
-	}
+	place := strconv.FormatInt(epoch, 10) + "." + strconv.FormatInt(version, 10)
+	signature := d.signer.sign(j.config.GetUrl(), j.key, place, body)
 	h := req.Header
 	h["Content-Type"] = []string{"application/a2a+json"}
 	h["User-Agent"] = []string{"Sabha"}

@@ -1,6 +1,12 @@
 package push
 
-import "time"
+import (
+	"crypto/ed25519"
+	"time"
+
+	"sabha.dev/chassis/clock"
+	"sabha.dev/chassis/taskstore"
+)
 
 // Within shortens an attempt, for tests of receivers that never answer.
 func (d *Deliverer) Within(t time.Duration) { d.client.Timeout = t }
@@ -13,6 +19,15 @@ func (d *Deliverer) Held() (events, cursors int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.held, len(d.cursors)
+}
+
+// Signer makes what signs notifications.
+func Signer(service string, key ed25519.PrivateKey, c clock.Clock) (func(url string, key taskstore.PushKey, place string, body []byte) string, error) {
+	s, err := newSigner(service, key, c)
+	if err != nil {
+		return nil, err
+	}
+	return s.sign, nil
 }
 
 // RetryAfter and Backoff are what the header and the failures say.
