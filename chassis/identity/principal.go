@@ -21,6 +21,9 @@ package identity
 
 import (
 	"context"
+	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -76,6 +79,27 @@ func (p Principal) Has(scope string) bool {
 		}
 	}
 	return false
+}
+
+var (
+	personName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+:-]{0,127}$`)
+	scopeName  = regexp.MustCompile(`^[a-z][a-z0-9._:-]{0,63}$`)
+)
+
+// Check says what a principal that is given credentials lacks, in words for people.
+// Owners of tasks are told apart by organisation and subject joined with a slash, so
+// neither may contain one.
+func (p Principal) Check() error {
+	if !personName.MatchString(p.Subject) {
+		return fmt.Errorf("subject %q must have 1 to 128 letters, digits or . _ @ + : -", p.Subject)
+	}
+	if p.Organisation != "" && !personName.MatchString(p.Organisation) {
+		return fmt.Errorf("organisation %q must have at most 128 letters, digits or . _ @ + : -", p.Organisation)
+	}
+	if i := slices.IndexFunc(p.Scopes, func(s string) bool { return !scopeName.MatchString(s) }); i >= 0 {
+		return fmt.Errorf("scope %q must have 1 to 64 lower-case letters, digits or . _ : -, a letter first", p.Scopes[i])
+	}
+	return nil
 }
 
 // Groups that the principal belongs to.

@@ -8,8 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"regexp"
-	"slices"
 	"time"
 
 	"sabha.dev/chassis/identity"
@@ -79,22 +77,10 @@ func newID() string {
 	return "key-" + hex.EncodeToString(b)
 }
 
-var (
-	ownerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+:-]{0,127}$`)
-	scopeName = regexp.MustCompile(`^[a-z][a-z0-9._:-]{0,63}$`)
-)
-
-// checkOwner keeps apart what owners of tasks are told apart by: organisation and
-// subject are joined with a slash there, so neither may contain one.
+// checkOwner says why a principal cannot hold a key. The error is ErrOwner.
 func checkOwner(p identity.Principal) error {
-	if !ownerName.MatchString(p.Subject) {
-		return fmt.Errorf("%w: subject %q must have 1 to 128 letters, digits or . _ @ + : -", ErrOwner, p.Subject)
-	}
-	if p.Organisation != "" && !ownerName.MatchString(p.Organisation) {
-		return fmt.Errorf("%w: organisation %q must have at most 128 letters, digits or . _ @ + : -", ErrOwner, p.Organisation)
-	}
-	if i := slices.IndexFunc(p.Scopes, func(s string) bool { return !scopeName.MatchString(s) }); i >= 0 {
-		return fmt.Errorf("%w: scope %q must have 1 to 64 lower-case letters, digits or . _ : -, a letter first", ErrOwner, p.Scopes[i])
+	if err := p.Check(); err != nil {
+		return fmt.Errorf("%w: %w", ErrOwner, err)
 	}
 	return nil
 }
