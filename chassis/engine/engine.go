@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/eventlog"
+	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/metrics"
 	"sabha.dev/chassis/push"
 	"sabha.dev/chassis/taskstore"
@@ -201,7 +203,7 @@ func (e *Engine) Committed(s taskstore.Snapshot, events []*a2apb.StreamResponse)
 	if taskstore.Terminal(s.State) {
 		e.countsOf(s.Skill).Ended(s.State.String(), s.Age.Seconds())
 	}
-	needed := interrupted(s.State)
+	needed := interrupted(s.State) || s.ParentTask != "" && beginsToWait(events)
 	if !needed && (s.ParentTask == "" || !taskstore.Terminal(s.State)) {
 		return
 	}
@@ -215,6 +217,17 @@ func (e *Engine) Committed(s taskstore.Snapshot, events []*a2apb.StreamResponse)
 	e.wake(s.Caller, s.ParentTask, childEnded)
 }
 
+// beginsToWait tells whether the newest status says that a task waits for a person
+// while it is WORKING: whoever started it lets go of it meanwhile.
+func beginsToWait(events []*a2apb.StreamResponse) bool {
+	for _, ev := range slices.Backward(events) {
+		if u := ev.GetStatusUpdate(); u != nil {
+			return u.GetStatus().GetState() == a2apb.TaskState_TASK_STATE_WORKING && u.GetMetadata().GetFields()[ext.Wait] != nil
+		}
+	}
+	return false
+}
+
 func interrupted(s a2apb.TaskState) bool {
 	return s == a2apb.TaskState_TASK_STATE_INPUT_REQUIRED || s == a2apb.TaskState_TASK_STATE_AUTH_REQUIRED
 }
@@ -225,7 +238,7 @@ func wakeSubject(service string) string { return "sabha.wake." + service }
 const (
 	// changed: somebody else wrote to it.
 	changed = 'c'
-	// childEnded: a task that it started has ended or needs the client.
+	// childEnded: a task that it started has ended, or needs the client or a person.
 	childEnded = 'e'
 )
 

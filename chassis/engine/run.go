@@ -43,6 +43,8 @@ type run struct {
 	// canceling is closed when a cancel was requested.
 	canceling chan struct{}
 	nudged    chan struct{}
+	// missed says that something happened which the run had not looked at when it let go.
+	missed bool
 	// waited counts callers on the line.
 	waited   atomic.Int32
 	req      *agent.Request
@@ -112,7 +114,7 @@ func (r *run) retire() bool {
 	if r.e.running[r.id] == r {
 		delete(r.e.running, r.id)
 	}
-	return len(r.nudged) > 0
+	return r.missed || len(r.nudged) > 0
 }
 
 func newestMessage(t *a2apb.Task) *a2apb.Message {
@@ -261,6 +263,7 @@ func (r *run) settle(ctx context.Context, o agent.Outcome) error {
 		nudged = true
 	default:
 	}
+	r.missed = nudged && !taskstore.Terminal(o.State)
 	return r.h.Commit(ctx, func(rec *taskstore.Record) (taskstore.Change, error) {
 		o := o
 		rec.RunOwner, rec.Takeovers = "", 0

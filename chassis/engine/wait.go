@@ -6,12 +6,25 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/grpc"
 
+	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/taskstore"
 )
 
-// settled tells whether a blocking send has its answer: the task ended or needs the client.
-func settled(s a2apb.TaskState) bool { return taskstore.Terminal(s) || interrupted(s) }
+// settled tells whether a blocking send has its answer: the task ended or needs the
+// client. A service has it also when the task waits for a person, who may take days;
+// it is woken at the end.
+func settled(ctx context.Context, t *a2apb.Task) bool {
+	switch s := t.GetStatus().GetState(); {
+	case taskstore.Terminal(s), interrupted(s):
+		return true
+	case s != a2apb.TaskState_TASK_STATE_WORKING || t.GetMetadata().GetFields()[ext.Wait] == nil:
+		return false
+	}
+	call, known := identity.CallOf(ctx)
+	return known && !call.Edge
+}
 
 // await reads the task of an accepted message, after waiting until it is settled
 // unless the caller wants it at once. The caller's deadline bounds only its wait.
@@ -19,17 +32,33 @@ func (e *Engine) await(ctx context.Context, a accepted, atOnce bool) (*taskstore
 	if atOnce {
 		return e.Store.Get(ctx, a.taskID)
 	}
+	onLine := a.run != nil
+	leave := func() {
+		if onLine {
+			onLine = false
+			a.run.waited.Add(-1)
+		}
+	}
+	defer leave()
+	answer := func(rec *taskstore.Record) (*taskstore.Record, error) {
+		if rec.Ended() || rec.Info.ParentTask == "" {
+			return rec, nil
+		}
+		// What happens to a child that goes on reaches its parent by a wake-up from now
+		// on, so what has happened until now is read.
+		leave()
+		return e.Store.Get(ctx, a.taskID)
+	}
 	if a.run != nil {
 		if !a.onLine {
 			a.run.waited.Add(1)
 		}
-		defer a.run.waited.Add(-1)
 		select {
 		case <-a.run.news:
 			// What a run has in memory that goes on, or has lost its task, is not what is stored.
 			if a.run.over.Load() && a.run.h.Err() == nil {
-				if rec := a.run.h.Record(); settled(rec.Task.GetStatus().GetState()) {
-					return rec, nil
+				if rec := a.run.h.Record(); settled(ctx, rec.Task) {
+					return answer(rec)
 				}
 			}
 		case <-ctx.Done():
@@ -48,8 +77,8 @@ func (e *Engine) await(ctx context.Context, a accepted, atOnce bool) (*taskstore
 		if err != nil {
 			return nil, err
 		}
-		if settled(rec.Task.GetStatus().GetState()) {
-			return rec, nil
+		if settled(ctx, rec.Task) {
+			return answer(rec)
 		}
 		select {
 		case <-reader.C: // an event, or word that the store is ahead
