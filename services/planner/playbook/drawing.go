@@ -112,6 +112,9 @@ func (p *Playbook) traits(s *Step) []string {
 	if p.Threshold != nil && p.Threshold.Step == s.ID {
 		out = append(out, fmt.Sprintf("threshold %g", p.Threshold.MinConfidence))
 	}
+	if p.Threshold != nil && p.Threshold.Review == s.ID {
+		out = append(out, "under the threshold only")
+	}
 	return out
 }
 

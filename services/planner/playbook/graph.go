@@ -16,6 +16,7 @@ func (k *compiler) graph() {
 	if !k.loopBodies() {
 		return
 	}
+	k.gate()
 	k.waitForLoops()
 	if k.circles("loops wait for each other in a circle") {
 		return

@@ -122,7 +122,11 @@ func (d *decision) failedStep() bool {
 		if reason == "" {
 			reason = map[State]string{Failed: "it gave no reason", Canceled: "it was cancelled"}[state]
 		}
-		d.fail(s.ID, StepFailed, fmt.Sprintf("step %q failed: %s", s.ID, reason))
+		reasons := []string{fmt.Sprintf("step %q failed: %s", s.ID, reason)}
+		if t := d.book.Threshold; t != nil && t.Review == s.ID {
+			reasons = append(d.underThreshold(t).Reasons, reasons...)
+		}
+		d.fail(s.ID, StepFailed, reasons...)
 		return true
 	}
 	return false
@@ -151,6 +155,14 @@ func (d *decision) begin(s *Step) bool {
 		d.fail(s.ID, BadExpression, err.Error())
 		return false
 	}
+	var verdict *Verdict
+	if t := d.book.Threshold; t != nil && t.Review == s.ID {
+		if verdict = d.underThreshold(t); !verdict.Passed && !yes { // this is not one for people
+			d.failUnder(t, verdict)
+			return false
+		}
+		yes = !verdict.Passed
+	}
 	if !yes {
 		d.next.Skip = append(d.next.Skip, s.ID)
 		d.run.Steps[s.ID] = StepRun{State: Skipped}
@@ -162,7 +174,7 @@ func (d *decision) begin(s *Step) bool {
 		return false
 	}
 	d.run.Steps[s.ID] = StepRun{State: Running}
-	d.next.Start = append(d.next.Start, Start{Step: s, Inputs: inputs, Round: d.run.Loops[s.Loop].Round})
+	d.next.Start = append(d.next.Start, Start{Step: s, Inputs: inputs, Round: d.run.Loops[s.Loop].Round, Verdict: verdict})
 	return true
 }
 
@@ -171,25 +183,21 @@ func (d *decision) close(s *Step) bool {
 	if l := s.Revise; l != nil && d.run.state(s.ID) == Completed && !d.judge(l) {
 		return false
 	}
+	if s.Decides() && d.run.state(s.ID) == Completed && !s.Optional && !d.decided(s) {
+		return false
+	}
 	t := d.book.Threshold
 	if t == nil || !d.decisive(s, t) || d.held[s.ID] {
 		return true
 	}
-	verdict := t.Check(d.run.Steps[t.Step])
-	if verdict.Passed {
-		return true
+	if t.Review != "" {
+		return true // its review step says what comes of it
 	}
-	if t.reasons != nil {
-		if more, err := t.reasons.eval(d.book.vars(d.run, nil)); err == nil {
-			own := sentences(more)
-			if len(own) > 0 && d.run.state(t.Step) == Skipped {
-				verdict.Reasons = nil // the file's own words say better why nothing was validated
-			}
-			verdict.Reasons = append(verdict.Reasons, own...)
-		}
+	verdict := d.underThreshold(t)
+	if !verdict.Passed {
+		d.failUnder(t, verdict)
 	}
-	d.next = Next{Failure: &Failure{Step: t.Step, Kind: BelowThreshold, Reasons: verdict.Reasons, Verdict: &verdict}}
-	return false
+	return verdict.Passed
 }
 
 // decisive reports whether s settles the threshold: it is the step itself, or the judge that ends the loop around it.

@@ -44,6 +44,7 @@ type compiler struct {
 	order       []string // ids of all steps, in the order of the file
 	inputFields []string // properties of the input schema, sorted; nil when it has none
 	sources     map[string]source
+	gateAt      cursor // threshold.review
 }
 
 // source keeps where the parts of a step stand in the file.
@@ -103,10 +104,10 @@ func (k *compiler) playbook(root cursor) {
 		k.match(c)
 	}
 	k.steps()
-	k.graph()
 	if c, ok := f["threshold"]; ok {
 		k.threshold(c)
 	}
+	k.graph()
 	if c, ok := k.required(root, f, "output"); ok {
 		k.output(c)
 	}
@@ -236,7 +237,7 @@ func (k *compiler) match(c cursor) {
 }
 
 func (k *compiler) threshold(c cursor) {
-	f, ok := c.fields("step", "min_confidence", "reasons")
+	f, ok := c.fields("step", "min_confidence", "reasons", "review")
 	if !ok {
 		return
 	}
@@ -252,6 +253,17 @@ func (k *compiler) threshold(c cursor) {
 	if r, ok := f["reasons"]; ok {
 		reasons := k.template(r, k.envs.plain, nil)
 		t.reasons = &reasons
+	}
+	if r, ok := f["review"]; ok {
+		switch id := r.text(); {
+		case id == "":
+		case !slices.Contains(k.order, id):
+			r.problem("%s", k.unknownStep(id, ""))
+		case id == t.Step:
+			r.problem("a step cannot review itself")
+		default:
+			t.Review, k.gateAt = id, r
+		}
 	}
 	k.book.Threshold = t
 }

@@ -133,10 +133,12 @@ type Match struct {
 	Priority int // the highest wins, then the name that sorts first
 }
 
-// Threshold is the confidence a plan must reach. Nothing that needs Step starts under it.
+// Threshold is the confidence a plan must reach. Under it nothing that needs Step starts, unless
+// the step Review has it approved.
 type Threshold struct {
 	Step          string
 	MinConfidence float64 // in [0,1]
+	Review        string  // id of a review step, which is skipped over the threshold; empty: the plan fails under it
 
 	reasons *Template
 }
@@ -172,6 +174,7 @@ func Personas() Agents {
 		"executor":  {"call-tool", "run-code"},
 		"memory":    {"forget", "recall", "remember"},
 		"research":  {"investigate", "search"},
+		"review":    {"ask-network", "review"},
 		"security":  {"classify", "screen"},
 		"validator": {"judge", "validate"},
 	}

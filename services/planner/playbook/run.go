@@ -57,6 +57,8 @@ type Start struct {
 	Step   *Step
 	Inputs map[string]any
 	Round  int // of the loop the step belongs to; 0 outside of loops
+	// Verdict is set on the threshold's review step: why people are asked.
+	Verdict *Verdict
 }
 
 // Revision sends work back: the steps of Reset become pending again, and the loop's LoopRun
@@ -85,6 +87,7 @@ const (
 	BadExpression  FailureKind = "BAD_EXPRESSION"  // an expression failed on the values of this run
 	BelowThreshold FailureKind = "BELOW_THRESHOLD" // the confidence is too low
 	Unrevised      FailureKind = "UNREVISED"       // a loop used up its revisions
+	Rejected       FailureKind = "REJECTED"        // people did not approve
 )
 
 // Verdict is the threshold applied to the validating step's output.

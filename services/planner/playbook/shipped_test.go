@@ -27,7 +27,7 @@ func TestShippedPlaybooksAreValid(t *testing.T) {
 		p, err := Parse(filepath.Base(file), []byte(shipped(t, name)), Personas())
 		if err != nil {
 			t.Error(err)
-		} else if p.Name != name {
+		} else if p.Name != name && p.Name+"@"+string(p.Version) != name {
 			t.Errorf("%s holds the playbook %q", file, p.Name)
 		}
 	}
@@ -42,7 +42,17 @@ func TestGeneralAnswersWithCitations(t *testing.T) {
 	s.completes("draft", "The storing replica owns it. [1]", map[string]any{"answered": true, "method": "extractive", "passages": []any{map[string]any{"id": "1"}}, "citations": []any{map[string]any{"marker": 1.0}}})
 	s.expect(`start validate@0 {"answer":"The storing replica owns it. [1]","passages":[{"id":"1"}],"product":"general","risk":"low"}`)
 	s.completes("validate", "", map[string]any{"confidence": 0.95, "verdict": "pass", "reasons": []any{"1 of 1 claims is supported"}})
-	s.expect(`done "The storing replica owns it. [1]" {"citations":[{"marker":1}],"confidence":0.95,"method":"extractive","model":"","reasons":["1 of 1 claims is supported"]}`)
+	s.expect(`skip review; done "The storing replica owns it. [1]" {"citations":[{"marker":1}],"confidence":0.95,"edited":false,"method":"extractive","model":"","reasons":["1 of 1 claims is supported"],"reviewed":false}`)
+}
+
+func TestGeneralGivesWhatTheReviewerMadeOfIt(t *testing.T) {
+	s := begin(t, shipped(t, "general"), "Who owns a task?", nil)
+	s.completes("recall", "", nil)
+	s.completes("investigate", "", nil)
+	s.completes("draft", "Nobody. [1]", map[string]any{"answered": true, "method": "extractive", "passages": []any{}})
+	s.completes("validate", "", map[string]any{"confidence": 0.3})
+	s.completes("review", "", map[string]any{"decision": "approved", "content": "The replica that stored it.", "edited": true, "original": "Nobody. [1]"})
+	s.expect(`done "The replica that stored it." {"citations":[],"confidence":0.3,"edited":true,"method":"extractive","model":"","reasons":[],"reviewed":true}`)
 }
 
 func TestGeneralSaysWhyItCannotAnswer(t *testing.T) {
@@ -55,7 +65,7 @@ func TestGeneralSaysWhyItCannotAnswer(t *testing.T) {
 
 func TestGeneralRevisesOnlyWhatAModelWrote(t *testing.T) {
 	for method, want := range map[string]string{
-		"extractive": `fail validate BELOW_THRESHOLD: the confidence of 0.30 is under the threshold of 0.70 | claim 1 is not supported`,
+		"extractive": `start review@0 {"content":"Someone. [1]","effect":"The answer is given to whoever asked."}`,
 		"model":      `revise validate round 1 [draft validate]; start draft@1 {"feedback":["claim 1 is not supported"],"memories":[],"passages":[],"question":"Who?"}`,
 	} {
 		t.Run(method, func(t *testing.T) {

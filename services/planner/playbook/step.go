@@ -141,6 +141,9 @@ func (k *compiler) calls(s *Step) {
 	if s.Local() && s.Skill == SkillSynthesise {
 		k.localInputs(src, s)
 	}
+	if s.Decides() {
+		k.reviewInputs(src, s)
+	}
 	if c, ok := f["when"]; ok {
 		s.When = k.condition(c, k.envs.loop)
 	}
