@@ -4,10 +4,13 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
+	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,6 +49,7 @@ type rig struct {
 	client  a2apb.A2AServiceClient
 	gateway *identity.Signer
 	work    *worker
+	people  *people
 }
 
 type options struct {
@@ -54,10 +58,12 @@ type options struct {
 	clock  clock.Clock
 	// database of the planner; SQLite in a folder of the test unless it is set.
 	database string
+	// replicas of the planner; one unless it is set.
+	replicas int
 }
 
 // services with keys; spare is a second worker.
-var names = []string{"planner", "worker", "spare", "caller", "gateway"}
+var names = []string{"planner", "worker", "spare", "review", "caller", "gateway"}
 
 // start runs a planner over playbooks and a worker.
 func start(tb testing.TB, o options, playbooks ...string) *rig {
@@ -68,7 +74,7 @@ func start(tb testing.TB, o options, playbooks ...string) *rig {
 	dir := tb.TempDir()
 	r := &rig{
 		tb: tb, options: o, nats: natstest.New(tb), network: service.NewMemory(), private: map[string]ed25519.PrivateKey{},
-		dir: dir, books: filepath.Join(dir, "playbooks"), running: map[string]*service.Running{}, work: newWorker(tb),
+		dir: dir, books: filepath.Join(dir, "playbooks"), running: map[string]*service.Running{}, work: newWorker(tb), people: newPeople(tb),
 	}
 	r.must(identity.MakeKeys(filepath.Join(dir, "keys"), names...))
 	var err error
@@ -87,6 +93,9 @@ func start(tb testing.TB, o options, playbooks ...string) *rig {
 	tb.Cleanup(r.stopAll)
 	r.up("worker")
 	r.up("planner")
+	for n := 1; n < o.replicas; n++ {
+		r.up(fmt.Sprint("planner ", n))
+	}
 	r.conn = r.dial("caller", "planner")
 	r.client = a2apb.NewA2AServiceClient(r.conn)
 	return r
@@ -106,9 +115,10 @@ func (r *rig) env(name string) service.Env {
 	}
 }
 
-// up starts a service over its data.
-func (r *rig) up(name string) {
+// up starts a service over its data; "planner 1" is a further replica of the planner.
+func (r *rig) up(replica string) {
 	r.tb.Helper()
+	name, _, _ := strings.Cut(replica, " ")
 	c := service.Config{Database: "sqlite:" + filepath.Join(r.dir, name+".db") + "?sync=normal"}
 	var d service.Definition
 	if name == "planner" {
@@ -122,12 +132,14 @@ func (r *rig) up(name string) {
 		if d = planner.New(pc); r.options.onLine != 0 {
 			d = planner.NewOnLine(pc, r.options.onLine)
 		}
-	} else {
-		d = r.work.definition(name, c)
+	} else if d = r.work.definition(name, c); name == "review" {
+		d = r.people.definition(c)
 	}
-	running, err := service.Start(context.Background(), d, r.env(name))
+	env := r.env(name)
+	env.Exclusive = r.options.replicas < 2
+	running, err := service.Start(context.Background(), d, env)
 	r.must(err)
-	r.running[name] = running
+	r.running[replica] = running
 }
 
 // down stops a service; its data stays.
@@ -142,11 +154,9 @@ func (r *rig) down(name string) {
 func (r *rig) stopAll() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	for _, name := range []string{"planner", "worker", "spare"} {
-		if s := r.running[name]; s != nil {
-			if err := s.Stop(ctx); err != nil {
-				r.tb.Error(err)
-			}
+	for _, name := range slices.Sorted(maps.Keys(r.running)) { // the planner before the workers
+		if err := r.running[name].Stop(ctx); err != nil {
+			r.tb.Error(err)
 		}
 	}
 }

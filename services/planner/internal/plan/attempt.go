@@ -85,9 +85,6 @@ func (i *interpreter) goesOn(r *row, rep report, now time.Time) {
 		r.Answer = ""
 		i.mark(r)
 	}
-	if rep.ask != nil {
-		i.asks[rep.key] = rep.ask
-	}
 	if rep.waitsFor != r.WaitsFor {
 		if r.WaitsFor != "" {
 			i.resumed(r, now)
@@ -96,6 +93,9 @@ func (i *interpreter) goesOn(r *row, rep report, now time.Time) {
 			r.AskedAt, r.AskedAfter = now, len(i.messages())
 		}
 		i.mark(r)
+	}
+	if rep.ask != nil {
+		i.asks[rep.key] = rep.ask
 	}
 	if r.Reason != "" && r.Attempt == 0 {
 		r.Reason = "" // the agent is heard again

@@ -48,9 +48,10 @@ func (i *interpreter) waiting() []*row {
 
 // hear gives what the client has said since to the steps that wait for it: each
 // message to the step it names, else to the one that waits longest. What is said
-// while nothing waits is a comment; it stays in the task's history.
+// while nothing waits for the client is a comment; it stays in the task's history,
+// and approves nothing.
 func (i *interpreter) hear() {
-	waiting := i.waiting()
+	waiting := slices.DeleteFunc(i.waiting(), func(r *row) bool { return r.WaitsFor != waitInput })
 	if len(waiting) == 0 {
 		return
 	}
@@ -89,7 +90,7 @@ func (i *interpreter) status() (a2apb.TaskState, *a2apb.Message) {
 	switch i.plan.phase {
 	case cancelling:
 		return working, agent.Message(agent.Text("cancelling"))
-	case failing:
+	case failing, rejecting:
 		if len(i.plan.open())+len(i.plan.toUndo()) == 0 {
 			return working, nil
 		}
@@ -109,6 +110,9 @@ func (i *interpreter) status() (a2apb.TaskState, *a2apb.Message) {
 		m = agent.Message(ask.GetParts()...)
 	}
 	m.Metadata = &structpb.Struct{Fields: map[string]*structpb.Value{ext.Step: structpb.NewStringValue(r.Step)}}
+	if wait := i.asks[r.key()].GetMetadata().GetFields()[ext.Wait]; wait != nil {
+		m.Metadata.Fields[ext.Wait] = wait
+	}
 	return state, m
 }
 

@@ -58,13 +58,17 @@ func (i *interpreter) cancel(ctx context.Context) (agent.Outcome, error) {
 	return i.end("Canceled.", agent.Canceled)
 }
 
-// fail stops what still runs, undoes what was done, and ends the task as failed
-// with its reasons.
+// fail stops what still runs, undoes what was done, and ends the task as failed, or
+// as rejected when people did not approve, with its reasons.
 func (i *interpreter) fail(ctx context.Context) (agent.Outcome, error) {
 	if err := i.unwind(ctx); err != nil {
 		return agent.Outcome{}, err
 	}
-	return i.end(strings.Join(i.plan.reasons, "\n"), agent.Failed)
+	outcome := agent.Failed
+	if i.plan.phase == rejecting {
+		outcome = agent.Rejected
+	}
+	return i.end(strings.Join(i.plan.reasons, "\n"), outcome)
 }
 
 func (i *interpreter) end(head string, outcome func(...*a2apb.Part) agent.Outcome) (agent.Outcome, error) {

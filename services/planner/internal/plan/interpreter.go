@@ -14,8 +14,7 @@ import (
 )
 
 // Polling of children while a plan is parked, should their wake-up be lost: of
-// those that work or wait for an authorisation, and of those whose question the
-// client has.
+// those that work, and of those that wait for people.
 const (
 	parkFor = 30 * time.Second
 	askFor  = 10 * time.Minute
@@ -37,7 +36,7 @@ type interpreter struct {
 	// changed are rows that the next commit writes.
 	changed []*row
 	// hold is set when the next commit must be durable before anything starts that
-	// builds on it: an output that exists nowhere else.
+	// builds on it: an output that exists nowhere else, or what people are shown.
 	hold bool
 	// shown is the interruption that readers were told last.
 	shown string
@@ -77,7 +76,7 @@ func (i *interpreter) loop(ctx context.Context) (agent.Outcome, error) {
 		if i.plan.phase == cancelling {
 			return i.cancel(ctx)
 		}
-		if i.plan.phase == failing {
+		if i.plan.phase != running {
 			return i.fail(ctx)
 		}
 		next := i.plan.book.Next(i.plan.run())
@@ -86,6 +85,9 @@ func (i *interpreter) loop(ctx context.Context) (agent.Outcome, error) {
 		}
 		if next.Failure != nil {
 			i.plan.phase, i.plan.reasons = failing, nil
+			if next.Failure.Kind == playbook.Rejected {
+				i.plan.phase = rejecting
+			}
 			for _, reason := range next.Failure.Reasons { // which agents wrote
 				i.plan.reasons = append(i.plan.reasons, storable(reason))
 			}
@@ -127,9 +129,15 @@ func (i *interpreter) apply(ctx context.Context, next playbook.Next) error {
 	}
 	var started []*row
 	for _, st := range next.Start {
+		inputs := st.Inputs
+		if st.Step.Decides() {
+			// What people are shown must be what is sent again after a crash, or they are
+			// asked twice.
+			inputs, i.hold = i.snapshot(st), true
+		}
 		r := &row{
 			Kind: stepKind, Step: st.Step.ID, Round: st.Round, State: playbook.Running, Agent: st.Step.Agent, Skill: st.Step.Skill,
-			Inputs: st.Inputs, StartedAt: now, DueAt: due(st.Step, now),
+			Inputs: inputs, StartedAt: now, DueAt: due(st.Step, now),
 		}
 		i.put(r)
 		started = append(started, r)
@@ -342,9 +350,9 @@ func (i *interpreter) nextDue() time.Time {
 
 // pause lets go of the plan while its children work or wait for people.
 func (i *interpreter) pause(ctx context.Context) (agent.Outcome, error) {
-	wake := i.p.Clock.Now().Add(parkFor)
 	state, message := i.status()
 	if showing(state, message) == "" {
+		wake := i.p.Clock.Now().Add(parkFor)
 		if at := i.nextDue(); !at.IsZero() && at.Before(wake) {
 			wake = at
 		}
@@ -360,12 +368,22 @@ func (i *interpreter) pause(ctx context.Context) (agent.Outcome, error) {
 	if err := i.run.Note(agent.Change{Metadata: i.metadata()}); err != nil {
 		return agent.Outcome{}, err
 	}
-	o := agent.Outcome{State: state, Message: message, Rows: rows, WakeAt: wake}
+	o := agent.Outcome{State: state, Message: message, Rows: rows, WakeAt: i.lookAgain()}
 	if i.shown == showing(state, message) {
 		o.Message = nil
 	}
-	if state == a2apb.TaskState_TASK_STATE_INPUT_REQUIRED {
-		o.WakeAt = i.p.Clock.Now().Add(askFor)
-	}
 	return o, nil
+}
+
+// lookAgain is when children that wait for people are looked at again, should the
+// news of them be lost: sooner while they have just begun to wait.
+func (i *interpreter) lookAgain() time.Time {
+	now := i.p.Clock.Now()
+	pause := askFor
+	for _, r := range i.waiting() {
+		if r.WaitsFor == waitAuth {
+			pause = min(pause, max(now.Sub(r.AskedAt), parkFor))
+		}
+	}
+	return now.Add(pause)
 }

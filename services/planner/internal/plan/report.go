@@ -3,12 +3,16 @@ package plan
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
 	"sabha.dev/services/planner/playbook"
 )
@@ -60,8 +64,26 @@ func observe(rep report, t *a2apb.Task) report {
 		rep.state, rep.waitsFor, rep.ask = playbook.Running, waitAuth, t.GetStatus().GetMessage()
 	default:
 		rep.state = playbook.Running
+		if wait := t.GetMetadata().GetFields()[ext.Wait]; wait.GetStructValue() != nil && st == a2apb.TaskState_TASK_STATE_WORKING {
+			rep.waitsFor, rep.ask = waitAuth, awaited(rep.key.step, wait)
+		}
 	}
 	return rep
+}
+
+// awaited tells the client that a step waits for a person.
+func awaited(step string, wait *structpb.Value) *a2apb.Message {
+	f := wait.GetStructValue().GetFields()
+	text := fmt.Sprintf("step %q waits for a person to decide", step)
+	if queue := f["queue"].GetStringValue(); queue != "" {
+		text += fmt.Sprintf(" (queue %s)", queue)
+	}
+	if due, err := time.Parse(time.RFC3339Nano, f["due"].GetStringValue()); err == nil {
+		text += ", by " + due.UTC().Format("2 January 2006 15:04 MST")
+	}
+	m := agent.Message(agent.Text(text + ". It goes on by itself then; a message to this task is a comment."))
+	m.Metadata = &structpb.Struct{Fields: map[string]*structpb.Value{ext.Wait: wait}}
+	return m
 }
 
 func orElse(s, other string) string {

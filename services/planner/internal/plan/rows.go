@@ -28,10 +28,12 @@ type phase string
 const (
 	running    phase = "RUNNING"
 	failing    phase = "FAILING"
+	rejecting  phase = "REJECTING"
 	cancelling phase = "CANCELLING"
 )
 
-// What a running child asks of the client.
+// What a running child waits for: the client's answer, or the authorisation or
+// decision of somebody else.
 const (
 	waitInput = "input"
 	waitAuth  = "auth"
@@ -48,7 +50,7 @@ type row struct {
 	// repeats it, so that its agent does the work once.
 	Call  int
 	State playbook.State
-	// WaitsFor is what a running child asks of the client: input, auth, or nothing.
+	// WaitsFor is what a running child waits for: input, auth, or nothing.
 	WaitsFor string
 	AskedAt  time.Time
 	// AskedAfter is how many messages the client had sent when the child asked: only

@@ -1,0 +1,183 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+
+	"sabha.dev/chassis/agent"
+	"sabha.dev/services/planner/playbook"
+)
+
+// Bounds of what a reviewer is shown beside the content, which is never cut.
+const (
+	mostValue   = 16 << 10 // bytes of JSON of one step's inputs or output
+	mostSources = 50
+	mostTitle   = 120 // code points
+)
+
+// snapshot completes the inputs of a review step with what a decision rests on, as it
+// is now. What the playbook's author gave stays.
+func (i *interpreter) snapshot(st playbook.Start) map[string]any {
+	book, s := i.plan.book, st.Step
+	in := map[string]any{
+		"kind": book.Kind(s), "effect": effect(book, s), "request": i.request(), "sources": i.sources(s), "plan": i.steps(),
+		"product": book.Product, "risk": string(s.Risk), "playbook": book.Name, "step": s.ID, "reasons": []any{},
+	}
+	in["title"] = title(in["request"].(string))
+	if v := st.Verdict; v != nil {
+		in["confidence"], in["reasons"] = v.Confidence, texts(v.Reasons)
+	} else if s.Description != "" {
+		in["reasons"] = []any{s.Description}
+	}
+	maps.Copy(in, st.Inputs)
+	return in
+}
+
+// effect says what approval will do.
+func effect(book *playbook.Playbook, s *playbook.Step) string {
+	acts := book.ActsAfter(s)
+	if len(acts) == 0 {
+		return "The plan goes on with it."
+	}
+	list := make([]string, len(acts))
+	for n, a := range acts {
+		list[n] = fmt.Sprintf("%s (%s/%s)", a.ID, a.Agent, a.Skill)
+	}
+	return "The plan goes on and carries out: " + strings.Join(list, ", ") + "."
+}
+
+// request is what the client asked for: its text, or its data as JSON.
+func (i *interpreter) request() string {
+	for _, m := range i.run.Task().GetHistory() {
+		if m.GetRole() != a2apb.Role_ROLE_USER {
+			continue
+		}
+		if text := agent.TextOf(m.GetParts()); text != "" {
+			return text
+		}
+		break
+	}
+	raw, err := json.Marshal(i.plan.input)
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}
+
+// title is the first line of a request.
+func title(request string) string {
+	line, _, more := strings.Cut(strings.TrimSpace(request), "\n")
+	if utf8.RuneCountInString(line) > mostTitle {
+		line, more = string([]rune(line)[:mostTitle]), true
+	}
+	if more {
+		line += "…"
+	}
+	return line
+}
+
+func texts(list []string) []any {
+	out := make([]any, len(list))
+	for n, s := range list {
+		out[n] = storable(s)
+	}
+	return out
+}
+
+// steps are the plan's steps with what went in and what came out.
+func (i *interpreter) steps() map[string]any {
+	list := make([]any, 0, len(i.plan.book.Steps))
+	for _, s := range i.plan.book.Steps {
+		step := map[string]any{"step": s.ID, "agent": s.Agent, "skill": s.Skill, "state": string(playbook.Pending)}
+		if s.Description != "" {
+			step["description"] = s.Description
+		}
+		if r := i.plan.current(s); r != nil {
+			step["state"], step["inputs"] = string(r.State), bounded(r.Inputs)
+			if r.State == playbook.Completed {
+				step["output"] = bounded(map[string]any{"text": r.Output.Text, "data": r.Output.Data})
+			}
+			if r.Reason != "" {
+				step["reason"] = r.Reason
+			}
+			step["started_at"] = r.StartedAt.Format(time.RFC3339Nano)
+			if !r.EndedAt.IsZero() {
+				step["ended_at"] = r.EndedAt.Format(time.RFC3339Nano)
+			}
+		}
+		list = append(list, step)
+	}
+	return map[string]any{
+		"playbook": i.plan.book.Name, "version": string(i.plan.book.Version), "input": bounded(i.plan.input), "steps": list,
+	}
+}
+
+// bounded is a value, or its beginning when it is long.
+func bounded(v map[string]any) any {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	if len(raw) <= mostValue {
+		return v
+	}
+	return map[string]any{"cut": true, "bytes": float64(len(raw)), "beginning": strings.ToValidUTF8(string(raw[:mostValue]), "")}
+}
+
+// sources are what the steps before a review rest on: the citations of their outputs,
+// else the passages, else what was found.
+func (i *interpreter) sources(s *playbook.Step) []any {
+	before := i.plan.book.Before(s)
+	for _, key := range []string{"citations", "passages", "results"} {
+		out := []any{}
+		seen := map[string]bool{}
+		for _, b := range slices.Backward(before) {
+			r := i.plan.current(b)
+			if r == nil || r.State != playbook.Completed {
+				continue
+			}
+			list, _ := r.Output.Data[key].([]any)
+			for _, x := range list {
+				src := source(x)
+				if src == nil || len(out) == mostSources {
+					continue
+				}
+				if id := fmt.Sprint(src["document"], "\x00", src["text"]); !seen[id] {
+					seen[id] = true
+					out = append(out, src)
+				}
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return []any{}
+}
+
+// source reads a passage; nil for what is none.
+func source(x any) map[string]any {
+	p, _ := x.(map[string]any)
+	text, _ := p["text"].(string)
+	if text == "" {
+		return nil
+	}
+	document, _ := p["document"].(string)
+	heading, _ := p["title"].(string)
+	location, _ := p["location"].(string)
+	if path, _ := p["heading_path"].([]any); location == "" && len(path) > 0 {
+		words := make([]string, len(path))
+		for n, h := range path {
+			words[n] = fmt.Sprint(h)
+		}
+		location = strings.Join(words, " › ")
+	}
+	return map[string]any{"title": orElse(heading, document), "document": document, "location": location, "text": text}
+}
