@@ -36,6 +36,15 @@ const (
 	PermissionDenied  Reason = "PERMISSION_DENIED"
 	UnknownSkill      Reason = "UNKNOWN_SKILL"
 	UnknownTenant     Reason = "UNKNOWN_TENANT"
+	// Of an item that waits for a person: it is not there, it is not what the person was
+	// shown, another holds it, a question about it is open, it has ended, or this person
+	// may not decide on it.
+	ItemNotFound Reason = "ITEM_NOT_FOUND"
+	ItemChanged  Reason = "ITEM_CHANGED"
+	ItemHeld     Reason = "ITEM_HELD"
+	ItemAsked    Reason = "ITEM_ASKED"
+	ItemDecided  Reason = "ITEM_DECIDED"
+	NotPermitted Reason = "NOT_PERMITTED"
 )
 
 // Field is one part of a request that is wrong, and why.

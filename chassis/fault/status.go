@@ -41,6 +41,12 @@ var reasons = map[Reason]struct {
 	PermissionDenied:          {codes.PermissionDenied, DomainSabha},
 	UnknownSkill:              {codes.InvalidArgument, DomainSabha},
 	UnknownTenant:             {codes.NotFound, DomainSabha},
+	ItemNotFound:              {codes.NotFound, DomainSabha},
+	ItemChanged:               {codes.Aborted, DomainSabha},
+	ItemHeld:                  {codes.FailedPrecondition, DomainSabha},
+	ItemAsked:                 {codes.FailedPrecondition, DomainSabha},
+	ItemDecided:               {codes.FailedPrecondition, DomainSabha},
+	NotPermitted:              {codes.PermissionDenied, DomainSabha},
 }
 
 // Status gives the gRPC status of an error. Errors that are not made for
