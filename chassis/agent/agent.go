@@ -78,6 +78,9 @@ type Request struct {
 	Caller string
 	// TraceID is the W3C trace id, 32 hex digits.
 	TraceID string
+	// RootTaskID is the task that the client started: this one if it is one. It is there
+	// when a task runs.
+	RootTaskID string
 }
 
 // Run is a task in execution. Its methods are safe for concurrent use. Updates

@@ -74,7 +74,7 @@ func (e *Engine) launchFor(h *taskstore.Handle, callers int32) *run {
 		}
 		r.req = &agent.Request{
 			Message: newestMessage(rec.Task), Skill: rec.Skill, Principal: rec.Info.Principal,
-			Caller: rec.Info.Caller, TraceID: rec.Info.TraceID,
+			Caller: rec.Info.Caller, TraceID: rec.Info.TraceID, RootTaskID: rec.RootTask,
 		}
 	})
 	ctx, cancel := context.WithCancelCause(e.base)
