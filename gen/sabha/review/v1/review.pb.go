@@ -533,7 +533,7 @@ func (x *Decision) GetEdited() *structpb.Value {
 type Detail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Item  *Item                  `protobuf:"bytes,1,opt,name=item,proto3" json:"item,omitempty"`
-	// What is decided on.
+	// What is decided on: as it was last edited, if an approver has.
 	Content *structpb.Value `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
 	// JSON Schema of the content; absent when any JSON of the same type will do.
 	Schema *structpb.Struct `protobuf:"bytes,3,opt,name=schema,proto3" json:"schema,omitempty"`
@@ -552,7 +552,9 @@ type Detail struct {
 	Context *structpb.Struct `protobuf:"bytes,10,opt,name=context,proto3" json:"context,omitempty"`
 	History []*Event         `protobuf:"bytes,11,rep,name=history,proto3" json:"history,omitempty"`
 	// Questions to the requester with their answers, oldest first.
-	Exchanges     []*Exchange `protobuf:"bytes,12,rep,name=exchanges,proto3" json:"exchanges,omitempty"`
+	Exchanges []*Exchange `protobuf:"bytes,12,rep,name=exchanges,proto3" json:"exchanges,omitempty"`
+	// The content as the item was made with, when somebody has edited it.
+	Original      *structpb.Value `protobuf:"bytes,13,opt,name=original,proto3" json:"original,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -667,6 +669,13 @@ func (x *Detail) GetHistory() []*Event {
 func (x *Detail) GetExchanges() []*Exchange {
 	if x != nil {
 		return x.Exchanges
+	}
+	return nil
+}
+
+func (x *Detail) GetOriginal() *structpb.Value {
+	if x != nil {
+		return x.Original
 	}
 	return nil
 }
@@ -2077,7 +2086,7 @@ const file_sabha_review_v1_review_proto_rawDesc = "" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x16\n" +
 	"\x06digest\x18\x04 \x01(\tR\x06digest\x12*\n" +
 	"\x02at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12.\n" +
-	"\x06edited\x18\x06 \x01(\v2\x16.google.protobuf.ValueR\x06edited\"\x91\x04\n" +
+	"\x06edited\x18\x06 \x01(\v2\x16.google.protobuf.ValueR\x06edited\"\xc5\x04\n" +
 	"\x06Detail\x12)\n" +
 	"\x04item\x18\x01 \x01(\v2\x15.sabha.review.v1.ItemR\x04item\x120\n" +
 	"\acontent\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\acontent\x12/\n" +
@@ -2091,7 +2100,8 @@ const file_sabha_review_v1_review_proto_rawDesc = "" +
 	"\acontext\x18\n" +
 	" \x01(\v2\x17.google.protobuf.StructR\acontext\x120\n" +
 	"\ahistory\x18\v \x03(\v2\x16.sabha.review.v1.EventR\ahistory\x127\n" +
-	"\texchanges\x18\f \x03(\v2\x19.sabha.review.v1.ExchangeR\texchanges\"j\n" +
+	"\texchanges\x18\f \x03(\v2\x19.sabha.review.v1.ExchangeR\texchanges\x122\n" +
+	"\boriginal\x18\r \x01(\v2\x16.google.protobuf.ValueR\boriginal\"j\n" +
 	"\x06Source\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12\x1a\n" +
 	"\bdocument\x18\x02 \x01(\tR\bdocument\x12\x1a\n" +
@@ -2280,45 +2290,46 @@ var file_sabha_review_v1_review_proto_depIdxs = []int32{
 	30, // 16: sabha.review.v1.Detail.context:type_name -> google.protobuf.Struct
 	6,  // 17: sabha.review.v1.Detail.history:type_name -> sabha.review.v1.Event
 	7,  // 18: sabha.review.v1.Detail.exchanges:type_name -> sabha.review.v1.Exchange
-	28, // 19: sabha.review.v1.Event.at:type_name -> google.protobuf.Timestamp
-	28, // 20: sabha.review.v1.Exchange.asked_at:type_name -> google.protobuf.Timestamp
-	28, // 21: sabha.review.v1.Exchange.answered_at:type_name -> google.protobuf.Timestamp
-	0,  // 22: sabha.review.v1.ListItemsRequest.states:type_name -> sabha.review.v1.State
-	2,  // 23: sabha.review.v1.ListItemsResponse.items:type_name -> sabha.review.v1.Item
-	4,  // 24: sabha.review.v1.GetItemResponse.detail:type_name -> sabha.review.v1.Detail
-	2,  // 25: sabha.review.v1.ClaimResponse.item:type_name -> sabha.review.v1.Item
-	2,  // 26: sabha.review.v1.ReleaseResponse.item:type_name -> sabha.review.v1.Item
-	2,  // 27: sabha.review.v1.ReassignResponse.item:type_name -> sabha.review.v1.Item
-	29, // 28: sabha.review.v1.DecideRequest.edited:type_name -> google.protobuf.Value
-	2,  // 29: sabha.review.v1.DecideResponse.item:type_name -> sabha.review.v1.Item
-	18, // 30: sabha.review.v1.DecideBatchRequest.decisions:type_name -> sabha.review.v1.DecideRequest
-	22, // 31: sabha.review.v1.DecideBatchResponse.outcomes:type_name -> sabha.review.v1.BatchOutcome
-	2,  // 32: sabha.review.v1.BatchOutcome.item:type_name -> sabha.review.v1.Item
-	2,  // 33: sabha.review.v1.AskResponse.item:type_name -> sabha.review.v1.Item
-	27, // 34: sabha.review.v1.ListQueuesResponse.queues:type_name -> sabha.review.v1.Queue
-	8,  // 35: sabha.review.v1.ReviewService.ListItems:input_type -> sabha.review.v1.ListItemsRequest
-	10, // 36: sabha.review.v1.ReviewService.GetItem:input_type -> sabha.review.v1.GetItemRequest
-	12, // 37: sabha.review.v1.ReviewService.Claim:input_type -> sabha.review.v1.ClaimRequest
-	14, // 38: sabha.review.v1.ReviewService.Release:input_type -> sabha.review.v1.ReleaseRequest
-	16, // 39: sabha.review.v1.ReviewService.Reassign:input_type -> sabha.review.v1.ReassignRequest
-	18, // 40: sabha.review.v1.ReviewService.Decide:input_type -> sabha.review.v1.DecideRequest
-	20, // 41: sabha.review.v1.ReviewService.DecideBatch:input_type -> sabha.review.v1.DecideBatchRequest
-	23, // 42: sabha.review.v1.ReviewService.Ask:input_type -> sabha.review.v1.AskRequest
-	25, // 43: sabha.review.v1.ReviewService.ListQueues:input_type -> sabha.review.v1.ListQueuesRequest
-	9,  // 44: sabha.review.v1.ReviewService.ListItems:output_type -> sabha.review.v1.ListItemsResponse
-	11, // 45: sabha.review.v1.ReviewService.GetItem:output_type -> sabha.review.v1.GetItemResponse
-	13, // 46: sabha.review.v1.ReviewService.Claim:output_type -> sabha.review.v1.ClaimResponse
-	15, // 47: sabha.review.v1.ReviewService.Release:output_type -> sabha.review.v1.ReleaseResponse
-	17, // 48: sabha.review.v1.ReviewService.Reassign:output_type -> sabha.review.v1.ReassignResponse
-	19, // 49: sabha.review.v1.ReviewService.Decide:output_type -> sabha.review.v1.DecideResponse
-	21, // 50: sabha.review.v1.ReviewService.DecideBatch:output_type -> sabha.review.v1.DecideBatchResponse
-	24, // 51: sabha.review.v1.ReviewService.Ask:output_type -> sabha.review.v1.AskResponse
-	26, // 52: sabha.review.v1.ReviewService.ListQueues:output_type -> sabha.review.v1.ListQueuesResponse
-	44, // [44:53] is the sub-list for method output_type
-	35, // [35:44] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	29, // 19: sabha.review.v1.Detail.original:type_name -> google.protobuf.Value
+	28, // 20: sabha.review.v1.Event.at:type_name -> google.protobuf.Timestamp
+	28, // 21: sabha.review.v1.Exchange.asked_at:type_name -> google.protobuf.Timestamp
+	28, // 22: sabha.review.v1.Exchange.answered_at:type_name -> google.protobuf.Timestamp
+	0,  // 23: sabha.review.v1.ListItemsRequest.states:type_name -> sabha.review.v1.State
+	2,  // 24: sabha.review.v1.ListItemsResponse.items:type_name -> sabha.review.v1.Item
+	4,  // 25: sabha.review.v1.GetItemResponse.detail:type_name -> sabha.review.v1.Detail
+	2,  // 26: sabha.review.v1.ClaimResponse.item:type_name -> sabha.review.v1.Item
+	2,  // 27: sabha.review.v1.ReleaseResponse.item:type_name -> sabha.review.v1.Item
+	2,  // 28: sabha.review.v1.ReassignResponse.item:type_name -> sabha.review.v1.Item
+	29, // 29: sabha.review.v1.DecideRequest.edited:type_name -> google.protobuf.Value
+	2,  // 30: sabha.review.v1.DecideResponse.item:type_name -> sabha.review.v1.Item
+	18, // 31: sabha.review.v1.DecideBatchRequest.decisions:type_name -> sabha.review.v1.DecideRequest
+	22, // 32: sabha.review.v1.DecideBatchResponse.outcomes:type_name -> sabha.review.v1.BatchOutcome
+	2,  // 33: sabha.review.v1.BatchOutcome.item:type_name -> sabha.review.v1.Item
+	2,  // 34: sabha.review.v1.AskResponse.item:type_name -> sabha.review.v1.Item
+	27, // 35: sabha.review.v1.ListQueuesResponse.queues:type_name -> sabha.review.v1.Queue
+	8,  // 36: sabha.review.v1.ReviewService.ListItems:input_type -> sabha.review.v1.ListItemsRequest
+	10, // 37: sabha.review.v1.ReviewService.GetItem:input_type -> sabha.review.v1.GetItemRequest
+	12, // 38: sabha.review.v1.ReviewService.Claim:input_type -> sabha.review.v1.ClaimRequest
+	14, // 39: sabha.review.v1.ReviewService.Release:input_type -> sabha.review.v1.ReleaseRequest
+	16, // 40: sabha.review.v1.ReviewService.Reassign:input_type -> sabha.review.v1.ReassignRequest
+	18, // 41: sabha.review.v1.ReviewService.Decide:input_type -> sabha.review.v1.DecideRequest
+	20, // 42: sabha.review.v1.ReviewService.DecideBatch:input_type -> sabha.review.v1.DecideBatchRequest
+	23, // 43: sabha.review.v1.ReviewService.Ask:input_type -> sabha.review.v1.AskRequest
+	25, // 44: sabha.review.v1.ReviewService.ListQueues:input_type -> sabha.review.v1.ListQueuesRequest
+	9,  // 45: sabha.review.v1.ReviewService.ListItems:output_type -> sabha.review.v1.ListItemsResponse
+	11, // 46: sabha.review.v1.ReviewService.GetItem:output_type -> sabha.review.v1.GetItemResponse
+	13, // 47: sabha.review.v1.ReviewService.Claim:output_type -> sabha.review.v1.ClaimResponse
+	15, // 48: sabha.review.v1.ReviewService.Release:output_type -> sabha.review.v1.ReleaseResponse
+	17, // 49: sabha.review.v1.ReviewService.Reassign:output_type -> sabha.review.v1.ReassignResponse
+	19, // 50: sabha.review.v1.ReviewService.Decide:output_type -> sabha.review.v1.DecideResponse
+	21, // 51: sabha.review.v1.ReviewService.DecideBatch:output_type -> sabha.review.v1.DecideBatchResponse
+	24, // 52: sabha.review.v1.ReviewService.Ask:output_type -> sabha.review.v1.AskResponse
+	26, // 53: sabha.review.v1.ReviewService.ListQueues:output_type -> sabha.review.v1.ListQueuesResponse
+	45, // [45:54] is the sub-list for method output_type
+	36, // [36:45] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_sabha_review_v1_review_proto_init() }
