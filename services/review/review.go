@@ -4,9 +4,19 @@ package review
 
 import (
 	"context"
+	"errors"
 
+	"google.golang.org/grpc"
+
+	"sabha.dev/chassis/engine"
+	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/service"
+	reviewv1 "sabha.dev/gen/sabha/review/v1"
 	"sabha.dev/services/review/internal/a2aagent"
+	"sabha.dev/services/review/internal/desk"
+	"sabha.dev/services/review/internal/item"
+	"sabha.dev/services/review/internal/policy"
+	"sabha.dev/services/review/internal/sqlstore"
 	"sabha.dev/services/review/migrations"
 )
 
@@ -32,6 +42,53 @@ func New(c Config) service.Definition {
 	}
 }
 
-func build(_ Config, b *service.Base) (*service.Persona, error) {
-	return &service.Persona{Agent: a2aagent.New(b.Release)}, nil
+func build(c Config, b *service.Base) (*service.Persona, error) {
+	rules, err := policy.Open(c.Policy, b.Clock, b.Log)
+	if err != nil {
+		return nil, err
+	}
+	items := sqlstore.New(b.DB)
+	counts, err := a2aagent.NewCounts(b.Metrics())
+	if err := errors.Join(err, rules.Register(b.Metrics()), items.Register(b.Metrics(), b.Clock)); err != nil {
+		return nil, err
+	}
+	tasks := &tasks{}
+	people := desk.New(items, tasks, queues{rules}, b.Clock)
+	return &service.Persona{
+		Agent:  a2aagent.New(items, rules, b.Clock, counts, b.Release),
+		Engine: func(e *engine.Engine) { tasks.Engine = e },
+		Services: func(s grpc.ServiceRegistrar) {
+			reviewv1.RegisterReviewServiceServer(s, people)
+		},
+		Policy: edges(reviewv1.ReviewService_ServiceDesc),
+	}, nil
 }
+
+// tasks are those of the engine, which is made after the persona.
+type tasks struct{ *engine.Engine }
+
+// edges says that only the platform's edges call a service: they know the people.
+func edges(services ...grpc.ServiceDesc) identity.Policy {
+	p := identity.Policy{}
+	for _, s := range services {
+		for _, m := range s.Methods {
+			p["/"+s.ServiceName+"/"+m.MethodName] = identity.Rule{Actors: []string{identity.Gateway, "console"}}
+		}
+	}
+	return p
+}
+
+// queues are those of the policy in force.
+type queues struct{ rules *policy.File }
+
+// Queues lists them in the order of the file.
+func (q queues) Queues() []item.Queue {
+	var all []item.Queue
+	for _, x := range q.rules.Current().Queues {
+		all = append(all, item.Queue{Name: x.Name, Title: x.Title, Groups: x.Groups})
+	}
+	return all
+}
+
+// Version names the policy in force.
+func (q queues) Version() string { return q.rules.Current().Version }

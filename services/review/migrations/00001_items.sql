@@ -29,18 +29,23 @@ CREATE TABLE review_items (
     escalations          INTEGER NOT NULL,
     approvals_needed     INTEGER NOT NULL,
     requester_may_decide INTEGER NOT NULL,
-    claim_seconds        BIGINT  NOT NULL,
+    claim_for            BIGINT  NOT NULL, -- microseconds
     holder               TEXT    NOT NULL, -- empty: nobody
     held_until           BIGINT  NOT NULL, -- a claim that is over holds nothing
     messages             INTEGER NOT NULL, -- of the requester, seen so far
+    exchanges            INTEGER NOT NULL,
     asked_at             BIGINT  NOT NULL, -- 0: no question is open
+    paused               BIGINT  NOT NULL, -- microseconds
+    rest                 TEXT    NOT NULL, -- what the policy wants to know later
     ended_at             BIGINT,           -- NULL: open or asked
     outcome_reason       TEXT    NOT NULL
 );
-CREATE INDEX review_open       ON review_items (due_at, id) WHERE ended_at IS NULL;
-CREATE INDEX review_open_queue ON review_items (queue, due_at, id) WHERE ended_at IS NULL;
-CREATE INDEX review_held       ON review_items (holder, due_at, id) WHERE ended_at IS NULL AND holder <> '';
-CREATE INDEX review_batches    ON review_items (batch_key, due_at, id) WHERE ended_at IS NULL;
+-- What is open is listed, searched and counted from these without reading the items;
+-- ended_at is in them because SQLite reads it even where it can only be NULL.
+CREATE INDEX review_open       ON review_items (due_at, id, asked_at, ended_at, words) WHERE ended_at IS NULL;
+CREATE INDEX review_open_queue ON review_items (queue, due_at, id, asked_at, ended_at) WHERE ended_at IS NULL;
+CREATE INDEX review_held       ON review_items (holder, due_at, id, held_until, ended_at) WHERE ended_at IS NULL AND holder <> '';
+CREATE INDEX review_batches    ON review_items (batch_key, due_at, id, ended_at) WHERE ended_at IS NULL;
 CREATE INDEX review_ended      ON review_items (ended_at DESC, id) WHERE ended_at IS NOT NULL;
 
 -- Everything that a decision rests on, as it was when the item was made.
@@ -51,13 +56,15 @@ CREATE TABLE review_snapshots (
 
 CREATE TABLE review_decisions (
     item_id  TEXT    NOT NULL REFERENCES review_items (id),
+    version  BIGINT  NOT NULL, -- of the item after it
     person   TEXT    NOT NULL,
     approved INTEGER NOT NULL,
     reason   TEXT    NOT NULL,
-    digest   TEXT    NOT NULL,
+    digest   TEXT    NOT NULL, -- of what was shown
+    stands   TEXT    NOT NULL, -- digest of what was approved
     edited   TEXT    NOT NULL, -- JSON; empty: as it was shown
     at       BIGINT  NOT NULL,
-    PRIMARY KEY (item_id, person)
+    PRIMARY KEY (item_id, version)
 );
 
 CREATE TABLE review_exchanges (

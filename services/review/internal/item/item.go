@@ -37,7 +37,7 @@ type Terms struct {
 	Approvals          int
 	RequesterMayDecide bool
 	ClaimFor           time.Duration
-	DueAt              time.Time
+	DueAt              time.Time // never zero
 	ExpiresAt          time.Time // zero: never
 	// Next is when the policy is to be asked for the next step; zero: never.
 	Next time.Time
@@ -67,8 +67,12 @@ type Item struct {
 	HeldUntil   time.Time
 	// Messages of the requester that are seen.
 	Messages int
-	// AskedAt is when the open question was asked; zero without one.
+	// AskedAt is when the open question was asked; zero without one. Paused is how long
+	// questions have waited for answers before: DueAt has moved by as much.
 	AskedAt time.Time
+	Paused  time.Duration
+	// Exchanges counts questions and remarks.
+	Exchanges int
 	// EndedAt is zero while the item is open or asked.
 	EndedAt       time.Time
 	OutcomeReason string
@@ -83,6 +87,8 @@ type Decision struct {
 	Digest   string
 	// Edited is the content as the person left it; nil when nothing was edited.
 	Edited json.RawMessage
+	// Stands is the digest of what was approved: Digest, unless the person edited it.
+	Stands string
 	At     time.Time
 }
 
@@ -95,8 +101,10 @@ type Event struct {
 // Policy is what an event is by that no person did.
 const Policy = "policy"
 
-// Exchange is a question to the requester with the answer.
+// Exchange is a question to the requester with the answer, or a remark that the
+// requester made without being asked: then AskedBy and Question are empty.
 type Exchange struct {
+	Number            int // counts from 1
 	AskedBy, Question string
 	AskedAt           time.Time
 	Answer            string
@@ -122,10 +130,33 @@ type Step struct {
 // Ended tells whether nothing changes the item any more.
 func (i *Item) Ended() bool { return !i.EndedAt.IsZero() }
 
+// Outcome is how the item has ended, in a word; empty while it has not.
+func (i *Item) Outcome() string {
+	switch i.State {
+	case reviewv1.State_STATE_APPROVED:
+		return approved
+	case reviewv1.State_STATE_REJECTED:
+		return rejected
+	case reviewv1.State_STATE_EXPIRED:
+		return expired
+	case reviewv1.State_STATE_CANCELED:
+		return canceled
+	}
+	return ""
+}
+
 // HolderAt is who holds the item at a time, or nobody.
 func (i *Item) HolderAt(now time.Time) string {
 	if i.Holder == "" || !now.Before(i.HeldUntil) {
 		return ""
 	}
 	return i.Holder
+}
+
+// Queue is one of the policy.
+type Queue struct {
+	Name, Title string
+	Groups      []string // whose members serve it; empty: every reviewer
+	// Former says that the policy does not know it any more.
+	Former bool
 }

@@ -1,0 +1,86 @@
+package item
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"sabha.dev/chassis/identity"
+)
+
+// Scopes of people.
+const (
+	viewer   = "viewer"
+	reviewer = "reviewer"
+	operator = "operator"
+	auditor  = "auditor"
+	admin    = "admin"
+	group    = "group:"
+)
+
+// Person is whoever looks at items.
+type Person struct {
+	// Key is organisation/subject; empty for nobody who is known.
+	Key    string
+	scopes []string
+}
+
+// PersonOf is the principal of a call.
+func PersonOf(p identity.Principal) Person { return Person{p.Key(), p.Scopes} }
+
+// Has tells whether the person has one of the scopes.
+func (p Person) Has(scopes ...string) bool {
+	return p.Key != "" && slices.ContainsFunc(scopes, func(s string) bool { return slices.Contains(p.scopes, s) })
+}
+
+// MayRead tells whether the person may see items.
+func (p Person) MayRead() bool { return p.Has(viewer, reviewer, operator, auditor, admin) }
+
+// MayHandOver tells whether the person may hand over what others hold.
+func (p Person) MayHandOver() bool { return p.Has(operator, admin) }
+
+// MayNotServe says why the person may not decide what the groups decide, or "".
+func (p Person) MayNotServe(groups []string) string {
+	switch {
+	case !p.Has(reviewer):
+		return "deciding needs the scope reviewer"
+	case len(groups) > 0 && !slices.ContainsFunc(groups, func(g string) bool { return p.Has(group + g) }):
+		return "it is for the group " + strings.Join(groups, " or ") + ", and you are not in it"
+	}
+	return ""
+}
+
+// mayNot says why the person may never decide the item as it is, or "".
+func (i *Item) mayNot(p Person) string {
+	if why := p.MayNotServe(i.Groups); why != "" {
+		return why
+	}
+	if p.Key == i.Requester && !i.RequesterMayDecide {
+		return "you asked for it yourself, and somebody else has to decide"
+	}
+	if i.approvedBy(p.Key) {
+		return "you have approved it already, and another person has to as well"
+	}
+	return ""
+}
+
+// MayNot says why the person may not claim and decide the item now, or "".
+func (i *Item) MayNot(p Person, now time.Time) string {
+	if i.Ended() {
+		return "it has ended"
+	}
+	if why := i.mayNot(p); why != "" {
+		return why
+	}
+	if holder := i.HolderAt(now); holder != "" && holder != p.Key {
+		return holder + " holds it until " + stamp(i.HeldUntil)
+	}
+	return ""
+}
+
+// approvedBy tells whether the person has approved what the item is now.
+func (i *Item) approvedBy(person string) bool {
+	return slices.ContainsFunc(i.Decisions, func(d Decision) bool { return d.Approved && d.Person == person && d.Stands == i.Digest })
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
