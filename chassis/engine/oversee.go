@@ -51,8 +51,8 @@ func Happened(ev eventlog.Stored) *timestamppb.Timestamp {
 }
 
 // Watch begins to watch the tasks of the agent.
-func (e *Engine) Watch(ctx context.Context) (*eventlog.Watcher, error) {
-	return e.Log.Watch(ctx, e.Agent.Tenant)
+func (e *Engine) Watch() (*eventlog.Watcher, error) {
+	return e.Log.Watch(e.Agent.Tenant)
 }
 
 // Draining is closed when the replica is about to stop.

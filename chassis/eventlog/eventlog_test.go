@@ -284,3 +284,93 @@ func TestInAClusterTheLogOutlivesTheServerThatLeadsIt(t *testing.T) {
 		return err == nil && len(updates) == before+after
 	})
 }
+
+func TestHistoryStepsOverWhatIsGone(t *testing.T) {
+	nc := natstest.New(t).Connect(t)
+	log, b := open(t, nc), newBox()
+	for _, vs := range [][]int64{{1}, {2, 3}, {6}, {5}, {6}, {8}} {
+		b.put(commit(t, "t1", 1, vs...))
+	}
+	b.put(commit(t, "t1", 2, 7)) // of another epoch
+	relaying(t, log, b)
+	soon(t, "the outbox is empty", func() bool { return b.len() == 0 })
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), eventlog.Stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Purge(t.Context(), jetstream.WithPurgeSequence(2)); err != nil { // 1 is gone
+		t.Fatal(err)
+	}
+	held, err := log.History(t.Context(), service, "t1", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, ev := range held {
+		got = append(got, fmt.Sprint(ev.Version))
+		if !proto.Equal(ev.Event, event(fmt.Sprint(ev.Version))) || time.Since(ev.At) > time.Hour {
+			t.Errorf("version %d is %v of %v", ev.Version, ev.Event, ev.At)
+		}
+	}
+	if strings.Join(got, " ") != "2 3 5 6 8" {
+		t.Errorf("versions %v, want 2 3 5 6 8", got)
+	}
+}
+
+func TestAWatcherHearsWhichTasksChange(t *testing.T) {
+	nc := natstest.New(t).Connect(t)
+	log, b := open(t, nc), newBox()
+	b.put(commit(t, "before", 1, 1))
+	relaying(t, log, b)
+	soon(t, "the outbox is empty", func() bool { return b.len() == 0 })
+	w, err := log.Watch(service)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for v := range int64(3) {
+		b.put(commit(t, "t1", 1, v+1))
+	}
+	b.put(commit(t, "t2", 1, 1))
+	heard := map[string]bool{}
+	for len(heard) < 2 {
+		select {
+		case <-w.Ready():
+		case <-time.After(60 * time.Second):
+			t.Fatalf("heard of %v alone", heard)
+		}
+		ids, more := w.Take()
+		for _, id := range ids {
+			heard[id] = true
+		}
+		if more {
+			t.Error("there are more than two")
+		}
+	}
+	if !heard["t1"] || !heard["t2"] {
+		t.Errorf("heard of %v", heard)
+	}
+	soon(t, "the outbox is empty", func() bool { return b.len() == 0 })
+}
+
+func TestAWatcherThatDoesNotLookSaysThatThereIsMore(t *testing.T) {
+	w, err := open(t, natstest.New(t).Connect(t)).Watch(service)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for i := range 300 {
+		w.Heard(fmt.Sprintf("m%d", i))
+		w.Heard("m0") // known already
+	}
+	if ids, more := w.Take(); len(ids) != 256 || !more {
+		t.Errorf("it names %d, more %v; want 256 and more", len(ids), more)
+	}
+	if ids, more := w.Take(); len(ids) != 0 || more {
+		t.Errorf("afterwards it names %d, more %v", len(ids), more)
+	}
+}

@@ -1,15 +1,18 @@
 package eventlog
 
 import (
-	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 )
 
 // watchRoom is how many changed tasks a watcher remembers by name.
 const watchRoom = 256
+
+// watchWithin bounds how long NATS may take to know of a watcher.
+const watchWithin = 5 * time.Second
 
 // Watcher hears which tasks of a service change, whichever replica changes them.
 // Nobody waits for it: what changes while it does not look is one entry a task.
@@ -24,7 +27,7 @@ type Watcher struct {
 
 // Watch begins to watch the tasks of a service. When it returns, what is published
 // from now on is heard. Close the watcher.
-func (l *Log) Watch(ctx context.Context, service string) (*Watcher, error) {
+func (l *Log) Watch(service string) (*Watcher, error) {
 	if !l.nc.IsConnected() {
 		return nil, ErrAway
 	}
@@ -34,7 +37,7 @@ func (l *Log) Watch(ctx context.Context, service string) (*Watcher, error) {
 	if w.sub, err = l.nc.Subscribe(prefix+"*", func(msg *nats.Msg) { w.heard(strings.TrimPrefix(msg.Subject, prefix)) }); err != nil {
 		return nil, err
 	}
-	if err := l.nc.FlushWithContext(ctx); err != nil {
+	if err := l.nc.FlushTimeout(watchWithin); err != nil {
 		w.Close()
 		return nil, err
 	}

@@ -86,7 +86,7 @@ const together = 20 * time.Millisecond
 // Watch tells which tasks change until the caller leaves or the replica stops.
 func (a *admin) Watch(_ *adminv1.WatchRequest, stream grpc.ServerStreamingServer[adminv1.WatchResponse]) error {
 	ctx := stream.Context()
-	w, err := a.engine.Watch(ctx)
+	w, err := a.engine.Watch()
 	if err != nil {
 		return errLog(err)
 	}

@@ -63,6 +63,7 @@ var decided = map[string]who{
 	adminv1.AdminService_GetFigures_FullMethodName:                   overseers,
 	adminv1.AdminService_ResendPush_FullMethodName:                   operators,
 	adminv1.AdminService_CancelTasks_FullMethodName:                  operators,
+	adminv1.AdminService_Watch_FullMethodName:                        noOne, // only the console, of each service itself
 	adminv1.AdminService_GetCard_FullMethodName:                      noOne,
 	grpc_health_v1.Health_Check_FullMethodName:                       everyone,
 	grpc_health_v1.Health_List_FullMethodName:                        noOne,

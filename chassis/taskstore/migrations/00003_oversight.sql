@@ -1,6 +1,8 @@
 -- +goose Up
 -- What lists and counts by state, owner and context read, so that they need no rows.
--- Each replaces an index that was written at the same moments.
+-- Each replaces an index that was written at the same moments. No program names an
+-- index, so every release runs beside this:
+-- oldest: 0
 DROP INDEX tasks_of_owner;
 CREATE INDEX tasks_of_owner ON tasks (owner, status_at DESC, id, state, context_id);
 DROP INDEX tasks_open;
