@@ -131,6 +131,30 @@ func TestNumbersAreWrittenAsTheLibraryDoes(t *testing.T) {
 	}
 }
 
+// A field that a later version of the messages has must not be left out.
+func TestAllFieldsOfEventsAreKnown(t *testing.T) {
+	for _, m := range []struct {
+		proto.Message
+		fields int
+	}{
+		{&a2apb.StreamResponse{}, 4},
+		{&a2apb.Task{}, 6},
+		{&a2apb.TaskStatus{}, 3},
+		{&a2apb.Message{}, 8},
+		{&a2apb.Artifact{}, 6},
+		{&a2apb.Part{}, 7},
+		{&a2apb.TaskStatusUpdateEvent{}, 4},
+		{&a2apb.TaskArtifactUpdateEvent{}, 6},
+		{&structpb.Value{}, 6},
+		{&timestamppb.Timestamp{}, 2},
+	} {
+		d := m.ProtoReflect().Descriptor()
+		if n := d.Fields().Len(); n != m.fields {
+			t.Errorf("%s has %d fields, %d are known here", d.FullName(), n, m.fields)
+		}
+	}
+}
+
 func FuzzAppendEvent(f *testing.F) {
 	all, m, a, _ := full()
 	for _, ev := range []*a2apb.StreamResponse{

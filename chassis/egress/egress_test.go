@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"sabha.dev/chassis/egress"
 )
@@ -140,9 +139,9 @@ func TestTheDialledAddressIsWhatCounts(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the server was reached") }))
 	defer server.Close()
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
-	client := guard(t).Client(5*time.Second, 1)
+	poster := poster(t, guard(t))
 	for _, host := range []string{"localhost", "127.0.0.1", "[::ffff:127.0.0.1]"} {
-		_, err := client.Get("http://" + host + ":" + port + "/")
+		_, err := poster.Post("http://"+host+":"+port+"/", nil, nil)
 		var refused *egress.Refused
 		if !errors.As(err, &refused) {
 			t.Errorf("%s: %v, want a refusal", host, err)
@@ -155,13 +154,12 @@ func TestRedirectsAreNotFollowedAndProxiesNotUsed(t *testing.T) {
 	t.Setenv("http_proxy", "http://127.0.0.1:1")
 	server := httptest.NewServer(http.RedirectHandler("http://169.254.169.254/", http.StatusTemporaryRedirect))
 	defer server.Close()
-	resp, err := guard(t, "127.0.0.0/8").Client(5*time.Second, 1).Post(server.URL, "text/plain", strings.NewReader("x"))
+	a, err := poster(t, guard(t, "127.0.0.0/8")).Post(server.URL, nil, []byte("x"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = resp.Body.Close()
-	if resp.StatusCode != http.StatusTemporaryRedirect {
-		t.Errorf("status %d, want the redirect itself", resp.StatusCode)
+	if a.Status != http.StatusTemporaryRedirect {
+		t.Errorf("status %d, want the redirect itself", a.Status)
 	}
 }
 

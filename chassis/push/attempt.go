@@ -1,16 +1,13 @@
 package push
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"syscall"
 	"time"
@@ -23,13 +20,9 @@ import (
 	"sabha.dev/chassis/trace"
 )
 
-// Bounds of one attempt. The times are the machine's: they bound the network.
-const (
-	// within bounds an attempt from name resolution to the answer.
-	within = 10 * time.Second
-	// maxAnswer bytes of an answer's body are read, so that its connection can be used again.
-	maxAnswer = 4 << 10
-)
+// within bounds one attempt, from name resolution to the answer. It is the
+// machine's time: it bounds the network.
+const within = 10 * time.Second
 
 // Outcomes of attempts, as they are counted.
 const (
@@ -90,39 +83,28 @@ func (d *Deliverer) attempt(ctx context.Context, j job) result {
 	}
 	ctx, span := d.span(ctx, j)
 	defer func() { r.tell(span) }()
-	req, err := d.request(ctx, j, epoch, r.version, body)
-	if err != nil {
-		d.Log.Error("a push cannot be made", "task_id", j.key.TaskID, "config", j.key.ID, "error", withoutURL(err))
-		r.outcome, r.reason = failed, "the notification cannot be made of this configuration"
-		return r
-	}
+	header := d.header(ctx, j, epoch, r.version, body)
 	began := time.Now()
-	resp, err := d.client.Do(req)
+	answer, err := d.client.Post(j.config.GetUrl(), header, body)
+	r.took = time.Since(began)
 	if err != nil {
-		r.took = time.Since(began)
 		r.outcome, r.reason = explain(err)
-		d.Log.Debug("push failed", "task_id", j.key.TaskID, "config", j.key.ID, "error", withoutURL(err))
+		d.Log.Debug("push failed", "task_id", j.key.TaskID, "config", j.key.ID, "error", err)
 		return r
 	}
-	_, _ = io.CopyN(io.Discard, resp.Body, maxAnswer)
-	_ = resp.Body.Close()
-	r.took = time.Since(began)
-	r.judge(resp, d.Clock.Now())
+	r.judge(answer, d.Clock.Now())
 	return r
 }
 
-func (d *Deliverer) request(ctx context.Context, j job, epoch, version int64, body []byte) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, j.config.GetUrl(), bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
+// header of a notification. Its names are written as they are.
+func (d *Deliverer) header(ctx context.Context, j job, epoch, version int64, body []byte) http.Header {
 	place := strconv.FormatInt(epoch, 10) + "." + strconv.FormatInt(version, 10)
-	signature := d.signer.sign(j.config.GetUrl(), j.key, place, body)
-	h := req.Header
-	h["Content-Type"] = []string{"application/a2a+json"}
-	h["User-Agent"] = []string{"Sabha"}
-	h["A2a-Version"] = []string{"1.0"}
-	h[SignatureHeader] = []string{signature}
+	h := http.Header{
+		"Content-Type":  {"application/a2a+json"},
+		"User-Agent":    {"Sabha"},
+		"A2a-Version":   {"1.0"},
+		SignatureHeader: {d.signer.sign(j.config.GetUrl(), j.key, place, body)},
+	}
 	if t := j.config.GetToken(); t != "" {
 		h[TokenHeader] = []string{t}
 	}
@@ -134,12 +116,12 @@ func (d *Deliverer) request(ctx context.Context, j job, epoch, version int64, bo
 		h["Authorization"] = []string{value}
 	}
 	trace.Inject(ctx, h)
-	return req, nil
+	return h
 }
 
 // judge reads a receiver's answer. Its body does not count.
-func (r *result) judge(resp *http.Response, now time.Time) {
-	code := resp.StatusCode
+func (r *result) judge(a egress.Answer, now time.Time) {
+	code := a.Status
 	r.status = code
 	switch {
 	case code >= 200 && code < 300:
@@ -152,7 +134,7 @@ func (r *result) judge(resp *http.Response, now time.Time) {
 	default:
 		r.outcome, r.reason = failed, fmt.Sprintf("HTTP %d", code)
 	}
-	r.retryAfter = retryAfter(resp.Header.Get("Retry-After"), now)
+	r.retryAfter = retryAfter(a.RetryAfter, now)
 }
 
 // retryAfter reads the header of that name (RFC 9110 section 10.2.3), bounded.
@@ -166,15 +148,6 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return min(max(d, 0), maxRetryAfter)
 }
 
-// withoutURL is an error without the URL, in which some keep a secret.
-func withoutURL(err error) error {
-	var e *url.Error
-	if errors.As(err, &e) {
-		return e.Err
-	}
-	return err
-}
-
 // explain says why no answer came, without what only the operator should see.
 func explain(err error) (outcome, reason string) {
 	var (
@@ -182,22 +155,25 @@ func explain(err error) (outcome, reason string) {
 		name        *net.DNSError
 		certificate *tls.CertificateVerificationError
 		authority   x509.UnknownAuthorityError
+		plain       tls.RecordHeaderError
 		timeout     net.Error
 	)
 	switch {
 	case errors.As(err, &no):
 		return refused, "the receiver's address is not public"
+	case errors.Is(err, egress.ErrRequest):
+		return failed, "the notification cannot be made of this configuration"
 	case errors.As(err, &name) && !name.IsTimeout:
 		return failed, "the receiver's name does not resolve"
 	case errors.As(err, &certificate), errors.As(err, &authority):
 		return failed, "the receiver's TLS certificate is not valid"
-	case errors.Is(err, http.ErrSchemeMismatch):
+	case errors.As(err, &plain):
 		return failed, "the receiver does not speak TLS"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return failed, "connection refused"
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
 		return failed, fmt.Sprintf("no answer within %s", within)
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, net.ErrClosed):
 		return "", ""
 	}
 	return failed, "the connection broke before an answer"

@@ -9,7 +9,7 @@ import (
 )
 
 // Within shortens an attempt, for tests of receivers that never answer.
-func (d *Deliverer) Within(t time.Duration) { d.client.Timeout = t }
+func (d *Deliverer) Within(t time.Duration) { d.client.Within(t) }
 
 // Random fixes the jitter.
 func (d *Deliverer) Random(f float64) { d.random = func() float64 { return f } }

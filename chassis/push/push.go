@@ -8,7 +8,6 @@ import (
 	"crypto/ed25519"
 	"log/slog"
 	"math/rand/v2"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -76,7 +75,7 @@ const (
 // Deliverer delivers what one replica has claimed.
 type Deliverer struct {
 	Config
-	client *http.Client
+	client *egress.Poster
 	signer *signer
 	random func() float64
 	kick   chan struct{}
@@ -109,7 +108,7 @@ func New(c Config) (*Deliverer, error) {
 		c.Sweep = 2 * time.Second
 	}
 	return &Deliverer{
-		Config: c, client: c.Guard.Client(within, laneWidth), signer: s, random: rand.Float64, kick: make(chan struct{}, 1),
+		Config: c, client: c.Guard.Poster(within, laneWidth), signer: s, random: rand.Float64, kick: make(chan struct{}, 1),
 		cursors: map[taskstore.PushKey]*cursor{}, lanes: newLanes(),
 	}, nil
 }
@@ -172,9 +171,10 @@ func (d *Deliverer) Run(ctx context.Context) {
 	d.mu.Lock()
 	d.lanes.close()
 	d.mu.Unlock()
-	hurry := time.AfterFunc(grace, cancel)
+	hurry := time.AfterFunc(grace, func() { cancel(); d.client.Close() })
 	defer hurry.Stop()
 	d.workers.Wait()
+	d.client.Close()
 	d.leave()
 }
 
@@ -191,6 +191,7 @@ func (d *Deliverer) sweep(ctx context.Context, own bool) time.Duration {
 	if err != nil && ctx.Err() == nil {
 		d.Log.Error("due pushes cannot be claimed", "error", err)
 	}
+	d.client.Prune()
 	if n, err := d.Store.CountDeadPushes(ctx); err == nil {
 		d.Metrics.PushDead.Set(float64(n))
 	}
