@@ -64,6 +64,9 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	if r.site, err = web.New(source, c.Hosts, base.Clock, base.Log); err != nil {
 		return nil, err
 	}
+	if err := r.openDesk(base, c); err != nil {
+		return nil, err
+	}
 	listener, err := r.listen("address", c.listen())
 	if err != nil {
 		return nil, err

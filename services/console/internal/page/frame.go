@@ -57,6 +57,7 @@ type Tone string
 const (
 	Good Tone = "good"
 	Bad  Tone = "bad"
+	Warn Tone = "warn"
 )
 
 // Toast is a short message about what has just been done.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sabha.dev/chassis/clock"
+	"sabha.dev/services/console/internal/desk"
 	"sabha.dev/services/console/internal/live"
 	"sabha.dev/services/console/internal/page"
 )
@@ -19,6 +20,7 @@ type Site struct {
 	hosts  []string
 	links  page.Links
 	assets map[string]asset
+	desk   *desk.Desk
 	clock  clock.Clock
 	log    *slog.Logger
 	// screens are the pages, by their addresses; a topic is such an address too.
