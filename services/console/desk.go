@@ -18,6 +18,7 @@ func (r *Running) openDesk(base *service.Base, c Config) error {
 	if err != nil {
 		return err
 	}
+	r.site.OpenQuestions(desk.NewQuestions(reviewv1.NewDiscussionServiceClient(conn), base.Log))
 	r.site.OpenDesk(desk.New(reviewv1.NewReviewServiceClient(conn), base.Log))
 	return nil
 }

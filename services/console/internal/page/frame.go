@@ -10,6 +10,7 @@ const (
 	Dashboard  Section = "dashboard"
 	Tasks      Section = "tasks"
 	Review     Section = "review"
+	Questions  Section = "questions"
 	Playbooks  Section = "playbooks"
 	Agents     Section = "agents"
 	Playground Section = "playground"
@@ -25,6 +26,7 @@ var places = []place{
 	{Dashboard, "Dashboard", "/", "d"},
 	{Tasks, "Tasks", "/tasks", "t"},
 	{Review, "Review", "/review", "r"},
+	{Questions, "Questions", "/questions", "q"},
 	{Playbooks, "Playbooks", "/playbooks", "p"},
 	{Agents, "Agents", "/agents", "a"},
 	{Playground, "Playground", "/playground", "y"},

@@ -33,11 +33,13 @@ const claimFor = 15 * time.Minute
 // Service is a review service.
 type Service struct {
 	reviewv1.UnimplementedReviewServiceServer
+	reviewv1.UnimplementedDiscussionServiceServer
 
-	mu    sync.Mutex
-	now   func() time.Time
-	items []*reviewv1.Detail
-	down  bool
+	mu          sync.Mutex
+	now         func() time.Time
+	items       []*reviewv1.Detail
+	down        bool
+	discussions []*discussion
 }
 
 // New makes a service without items.
@@ -63,6 +65,7 @@ func (s *Service) Serve(tb testing.TB) *grpc.ClientConn {
 		return res, nil
 	}))
 	reviewv1.RegisterReviewServiceServer(server, s)
+	reviewv1.RegisterDiscussionServiceServer(server, s)
 	go func() { _ = server.Serve(l) }()
 	tb.Cleanup(server.Stop)
 	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithUnaryInterceptor(

@@ -43,6 +43,7 @@ func openOffice(t *testing.T) *office {
 		t.Fatal(err)
 	}
 	conn := o.service.Serve(t)
+	site.OpenQuestions(desk.NewQuestions(reviewv1.NewDiscussionServiceClient(conn), log))
 	site.OpenDesk(desk.New(reviewv1.NewReviewServiceClient(conn), log))
 	h := site.Handler()
 	o.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -21,6 +21,7 @@ type Site struct {
 	links  page.Links
 	assets map[string]asset
 	desk   *desk.Desk
+	asked  *desk.Questions
 	clock  clock.Clock
 	log    *slog.Logger
 	// screens are the pages, by their addresses; a topic is such an address too.
