@@ -24,6 +24,8 @@ type silence struct {
 // not waited for any more.
 func (i *interpreter) take(rep report) bool {
 	delete(i.busy, rep.key)
+	stale := i.stale[rep.key]
+	delete(i.stale, rep.key)
 	r := i.plan.rows[rep.key]
 	now := i.p.Clock.Now()
 	if rep.lost {
@@ -37,6 +39,9 @@ func (i *interpreter) take(rep report) bool {
 	switch rep.state {
 	case playbook.Running:
 		i.goesOn(r, rep, now)
+		if stale && !i.busy[rep.key] {
+			i.follow(r)
+		}
 		return !i.busy[rep.key]
 	case playbook.Failed, playbook.Canceled:
 		i.attemptFailed(r, rep.reason, rep.again && rep.state == playbook.Failed, rep.fresh)

@@ -31,6 +31,8 @@ type interpreter struct {
 	busy map[rowKey]bool
 	// asks are the questions of children that wait for the client.
 	asks map[rowKey]*a2apb.Message
+	// stale are the rows whose report may be older than a wake-up that came meanwhile.
+	stale map[rowKey]bool
 	// lost are the calls whose agent could not be heard.
 	lost map[rowKey]silence
 	// changed are rows that the next commit writes.
@@ -51,7 +53,7 @@ func newInterpreter(p *Planner, run agent.Run, pl *plan, status *a2apb.TaskStatu
 	return &interpreter{
 		shown: showing(status.GetState(), status.GetMessage()),
 		p:     p, run: run, plan: pl, reports: make(chan report, len(pl.book.Steps)+1), busy: map[rowKey]bool{},
-		asks: map[rowKey]*a2apb.Message{}, lost: map[rowKey]silence{},
+		asks: map[rowKey]*a2apb.Message{}, lost: map[rowKey]silence{}, stale: map[rowKey]bool{},
 	}
 }
 
@@ -67,9 +69,7 @@ func (i *interpreter) loop(ctx context.Context) (agent.Outcome, error) {
 	}
 	if i.plan.phase == running {
 		i.hear()
-		for _, r := range i.plan.open() {
-			i.follow(r)
-		}
+		i.lookAfter(func(*row) bool { return true })
 	}
 	i.overdue = i.p.Clock.After(i.run.Deadline().Sub(i.p.Clock.Now()))
 	for {
@@ -295,6 +295,9 @@ func (i *interpreter) wait(ctx context.Context) error {
 				return nil
 			}
 		case <-i.run.Nudged():
+			for key := range i.busy {
+				i.stale[key] = true
+			}
 			i.hear()
 			i.lookAfter(func(*row) bool { return true })
 		case <-next:
