@@ -18,7 +18,7 @@ import (
 // errors are TASK_NOT_FOUND's taskstore.ErrNotFound and TASK_NOT_CANCELABLE.
 func (e *Engine) CancelFor(ctx context.Context, call identity.Call, id, reason string) (*taskstore.Record, error) {
 	return e.stop(ctx, id, stopping{
-		ended: "canceled by an operator: " + reason, ending: "cancelling for an operator: " + reason,
+		ended: "canceled by an operator: " + reason, ending: "cancelling for an operator: " + reason, reason: reason,
 		rows: func(rec *taskstore.Record) taskstore.Rows {
 			now := e.Clock.Now()
 			return e.Store.Note(taskstore.Hop{

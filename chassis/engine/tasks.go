@@ -10,8 +10,10 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/taskstore"
 )
@@ -152,9 +154,10 @@ func (e *Engine) cancel(ctx context.Context, req *a2apb.CancelTaskRequest) (*tas
 }
 
 // stopping is how a task is canceled: what its status says, at once or while it
-// compensates, and the rows that are written with it.
+// compensates, an operator's reason, and the rows that are written with it.
 type stopping struct {
 	ended, ending string
+	reason        string
 	rows          func(*taskstore.Record) taskstore.Rows
 }
 
@@ -170,6 +173,9 @@ func (e *Engine) stop(ctx context.Context, id string, how stopping) (*taskstore.
 		ch := taskstore.Change{}
 		if how.rows != nil {
 			ch.Rows = how.rows(rec)
+		}
+		if how.reason != "" {
+			rec.SetMetadata(map[string]*structpb.Value{ext.Canceled: structpb.NewStringValue(how.reason)})
 		}
 		skill := e.skills[rec.Skill]
 		if skill == nil || !skill.Compensates || rec.Info.Admission == taskstore.Pending {

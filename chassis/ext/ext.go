@@ -39,6 +39,12 @@ const (
 	// until (RFC 3339; until is absent when the wait has no end). While it is there the
 	// clock of whoever started the task stands still.
 	Wait = "urn:sabha:ext:wait:v1"
+	// Canceled in a task's metadata is the reason (a string) that an operator gave for
+	// canceling it.
+	Canceled = "urn:sabha:ext:canceled:v1"
+	// Forked in the metadata of a task that an operator made out of an ended one is an
+	// object: from (that task's id) and step (where its plan began again).
+	Forked = "urn:sabha:ext:forked:v1"
 )
 
 // Keys of gRPC metadata.

@@ -110,7 +110,7 @@ func (s *Store) SkillFigures(ctx context.Context, from time.Time) (list []SkillF
 			return nil
 		}
 		switch outcome {
-		case CancelRequested: // a note, not a call
+		case CancelRequested, StepRetried, Forked: // a note, not a call
 			return nil
 		case a2apb.TaskState_TASK_STATE_FAILED.String(), a2apb.TaskState_TASK_STATE_REJECTED.String():
 			failures[k]++

@@ -13,8 +13,13 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// CancelRequested is the outcome of the row that the cancel by an operator leaves.
-const CancelRequested = "CANCEL_REQUESTED"
+// Outcomes of the rows that operators leave by what they do to a task: a cancel, a
+// step's next try at once, a new task out of an ended one.
+const (
+	CancelRequested = "CANCEL_REQUESTED"
+	StepRetried     = "STEP_RETRIED"
+	Forked          = "FORKED"
+)
 
 // Hop is the audit row of one call between agents.
 type Hop struct {
@@ -23,8 +28,8 @@ type Hop struct {
 	Agent, AgentVersion, Skill                string
 	Protocol                                  string
 	StartedAt, EndedAt                        time.Time
-	// Outcome is the final task state by name, MESSAGE for a direct answer, or
-	// CancelRequested.
+	// Outcome is the final task state by name, MESSAGE for a direct answer, or what an
+	// operator did.
 	Outcome, Reason               string
 	RequestDigest, ResponseDigest string
 	Admission                     string
