@@ -110,7 +110,7 @@ func TestAnOperatorCancelsAPlan(t *testing.T) {
 		t.Fatalf("outcomes %v", o)
 	}
 	task := r.ends(id, canceled)
-	if want := "Canceled.\nStopped: hotel.\nUndone: flight."; note(task) != want {
+	if want := "Canceled by an operator: the hotel is full\nStopped: hotel.\nUndone: flight."; note(task) != want {
 		t.Errorf("%q, want %q", note(task), want)
 	}
 	hops, err := admin.ListHops(r.ctx(), &adminv1.ListHopsRequest{TaskId: id})

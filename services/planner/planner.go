@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,9 +21,11 @@ import (
 	"google.golang.org/grpc"
 
 	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/engine"
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/service"
+	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 	"sabha.dev/playbooks"
 	"sabha.dev/services/planner/internal/model"
 	"sabha.dev/services/planner/internal/plan"
@@ -103,26 +107,48 @@ func build(ctx context.Context, c Config, b *service.Base, adjust func(*plan.Pla
 	if adjust != nil {
 		adjust(p)
 	}
-	return &service.Persona{Plans: plan.Facts, Agent: agent.Agent{
-		Tenant: Name, Name: "Sabha", Version: b.Release,
-		Description: "Answers questions and carries out requests with a team of agents. Each step is a durable task; the answer carries its sources and has been checked.",
-		Skills: []agent.Skill{{
-			ID: "plan-and-run", Name: "Plan and run",
-			Description: "Takes a question or request as text, or the input of a playbook as data. Message metadata " + ext.Playbook + " names a playbook; without it one is chosen. " +
-				"Progress comes as status updates whose metadata " + ext.Plan + " shows the steps; the answer is the artifact \"answer\".",
-			Tags:        []string{"orchestration", "research", "question-answering"},
-			Examples:    []string{"How is a finished task cancelled?"},
-			Compensates: true, Run: p.Run, Check: p.Check, BudgetOf: p.Budget,
-		}},
-		Extensions: []*a2apb.AgentExtension{
-			{Uri: ext.Playbook, Description: "Message metadata: the name of the playbook to run, or name@version."},
-			{Uri: ext.Plan, Description: "Task and event metadata: the plan's playbook and its steps with their states, times and child tasks."},
+	operations := &plan.Operations{Rows: rows, Books: books, Connected: func(name string) bool {
+		_, err := b.Peer(name)
+		return err == nil
+	}}
+	warn(b.Log, books, operations.Connected)
+	return &service.Persona{
+		Services: func(s grpc.ServiceRegistrar) { plannerv1.RegisterPlannerServiceServer(s, operations) }, Policy: plan.Policy(),
+		Engine: func(e *engine.Engine) { operations.Engine = e },
+		Plans:  plan.Facts, Agent: agent.Agent{
+			Tenant: Name, Name: "Sabha", Version: b.Release,
+			Description: "Answers questions and carries out requests with a team of agents. Each step is a durable task; the answer carries its sources and has been checked.",
+			Skills: []agent.Skill{{
+				ID: "plan-and-run", Name: "Plan and run",
+				Description: "Takes a question or request as text, or the input of a playbook as data. Message metadata " + ext.Playbook + " names a playbook; without it one is chosen. " +
+					"Progress comes as status updates whose metadata " + ext.Plan + " shows the steps; the answer is the artifact \"answer\".",
+				Tags:        []string{"orchestration", "research", "question-answering"},
+				Examples:    []string{"How is a finished task cancelled?"},
+				Compensates: true, Run: p.Run, Check: p.Check, BudgetOf: p.Budget,
+			}},
+			Extensions: []*a2apb.AgentExtension{
+				{Uri: ext.Playbook, Description: "Message metadata: the name of the playbook to run, or name@version."},
+				{Uri: ext.Plan, Description: "Task and event metadata: the plan's playbook and its steps with their states, times and child tasks."},
+			},
+			Extended: func(_ context.Context, _ identity.Principal, card *a2apb.AgentCard) error {
+				listPlaybooks(books, card)
+				return nil
+			},
 		},
-		Extended: func(_ context.Context, _ identity.Principal, card *a2apb.AgentCard) error {
-			listPlaybooks(books, card)
-			return nil
-		},
-	}}, nil
+	}, nil
+}
+
+// warn tells of playbooks that ask people where no review agent is connected: their
+// plans would fail there.
+func warn(log *slog.Logger, books *playbook.Library, connected func(string) bool) {
+	if connected(playbook.ReviewAgent) {
+		return
+	}
+	for _, name := range books.Names() {
+		if book, ok := books.Latest(name); ok && slices.ContainsFunc(book.Steps, func(s *playbook.Step) bool { return s.Agent == playbook.ReviewAgent }) {
+			log.Warn("a playbook asks people and no review agent is connected; its plans fail when they come to that step", "playbook", name)
+		}
+	}
 }
 
 // listPlaybooks shows callers who are known what they can ask for by name.

@@ -53,8 +53,8 @@ func (p *Playbook) Levels() [][]string {
 	return out
 }
 
-// edges returns the needs of a step without those that follow from others.
-func (p *Playbook) edges(s *Step) []string {
+// Edges returns the needs of a step without those that follow from others.
+func (p *Playbook) Edges(s *Step) []string {
 	var out []string
 	for _, need := range s.Needs {
 		implied := slices.ContainsFunc(s.Needs, func(other string) bool { return other != need && p.reaches(other, need) })
@@ -133,7 +133,7 @@ func (p *Playbook) drawText(b *strings.Builder) {
 		for _, id := range level {
 			s := p.byID[id]
 			from := ""
-			if e := p.edges(s); len(e) > 0 {
+			if e := p.Edges(s); len(e) > 0 {
 				from = "  ◀ " + strings.Join(e, ", ")
 			}
 			fmt.Fprintf(b, "  %-*s  %-*s%s  [%s]\n", wide, id, call, s.call(), from, strings.Join(p.traits(s), "; "))
@@ -151,7 +151,7 @@ func (p *Playbook) drawDOT(b *strings.Builder) {
 		fmt.Fprintf(b, "  %s [label=%s%s];\n", dotQuote(s.ID), dotQuote(s.ID+"\n"+s.call()), style)
 	}
 	for _, s := range p.Steps {
-		for _, need := range p.edges(s) {
+		for _, need := range p.Edges(s) {
 			fmt.Fprintf(b, "  %s -> %s;\n", dotQuote(need), dotQuote(s.ID))
 		}
 	}
@@ -171,7 +171,7 @@ func (p *Playbook) drawMermaid(b *strings.Builder) {
 		fmt.Fprintf(b, "  s_%s[\"%s<br/>%s\"]\n", s.ID, s.ID, mermaidText(s.call()))
 	}
 	for _, s := range p.Steps {
-		for _, need := range p.edges(s) {
+		for _, need := range p.Edges(s) {
 			fmt.Fprintf(b, "  s_%s --> s_%s\n", need, s.ID)
 		}
 	}

@@ -1,6 +1,7 @@
 package playbook
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
@@ -25,7 +26,7 @@ func Parse(name string, data []byte, catalog Catalog) (*Playbook, error) {
 	if !ok {
 		return nil, rep.err()
 	}
-	k := &compiler{report: rep, catalog: catalog, book: &Playbook{File: name, byID: map[string]*Step{}, loops: map[string]*Loop{}}}
+	k := &compiler{report: rep, catalog: catalog, book: &Playbook{File: name, Source: bytes.Clone(data), byID: map[string]*Step{}, loops: map[string]*Loop{}}}
 	k.playbook(root)
 	if err := rep.err(); err != nil {
 		return nil, err

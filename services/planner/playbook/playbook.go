@@ -42,6 +42,7 @@ const (
 // Playbook is a checked and compiled playbook. It is immutable and safe for concurrent use.
 type Playbook struct {
 	File        string // the name given to Parse
+	Source      []byte // the file as it is
 	Name        string
 	Version     Version
 	Description string
@@ -60,6 +61,15 @@ type Playbook struct {
 
 // Step returns the step with an id, or nil.
 func (p *Playbook) Step(id string) *Step { return p.byID[id] }
+
+// IDs returns the ids of the steps, in topological order.
+func (p *Playbook) IDs() []string {
+	ids := make([]string, len(p.Steps))
+	for i, s := range p.Steps {
+		ids[i] = s.ID
+	}
+	return ids
+}
 
 // Loops returns the revision loops, in the order of their judging steps.
 func (p *Playbook) Loops() []*Loop {

@@ -24,6 +24,7 @@ type silence struct {
 // not waited for any more.
 func (i *interpreter) take(rep report) bool {
 	delete(i.busy, rep.key)
+	delete(i.delayed, rep.key)
 	stale := i.stale[rep.key]
 	delete(i.stale, rep.key)
 	r := i.plan.rows[rep.key]

@@ -89,7 +89,11 @@ func (i *interpreter) status() (a2apb.TaskState, *a2apb.Message) {
 	working := a2apb.TaskState_TASK_STATE_WORKING
 	switch i.plan.phase {
 	case cancelling:
-		return working, agent.Message(agent.Text("cancelling"))
+		text := "cancelling"
+		if reason := i.canceledFor(); reason != "" {
+			text = "cancelling for an operator: " + reason
+		}
+		return working, agent.Message(agent.Text(text))
 	case failing, rejecting:
 		if len(i.plan.open())+len(i.plan.toUndo()) == 0 {
 			return working, nil

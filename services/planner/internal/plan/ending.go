@@ -13,6 +13,7 @@ import (
 
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/engine"
+	"sabha.dev/chassis/ext"
 	"sabha.dev/services/planner/playbook"
 )
 
@@ -55,7 +56,16 @@ func (i *interpreter) cancel(ctx context.Context) (agent.Outcome, error) {
 	if err := i.unwind(ctx); err != nil {
 		return agent.Outcome{}, err
 	}
-	return i.end("Canceled.", agent.Canceled)
+	head := "Canceled."
+	if reason := i.canceledFor(); reason != "" {
+		head = "Canceled by an operator: " + reason
+	}
+	return i.end(head, agent.Canceled)
+}
+
+// canceledFor is the reason that an operator gave; empty when the client cancels.
+func (i *interpreter) canceledFor() string {
+	return i.run.Task().GetMetadata().GetFields()[ext.Canceled].GetStringValue()
 }
 
 // fail stops what still runs, undoes what was done, and ends the task as failed, or
@@ -131,11 +141,12 @@ func (i *interpreter) grace(ctx context.Context) (unwinding, func()) {
 	return u, func() { stop(); cancel() }
 }
 
-// toUndo lists the completed steps that have a compensation, last completed first.
+// toUndo lists the steps that this plan has completed and that have a compensation,
+// last completed first.
 func (p *plan) toUndo() []*row {
 	list := p.ordered(func(r *row) bool {
 		s := p.book.Step(r.Step)
-		return r.Kind == stepKind && r.State == playbook.Completed && s != nil && s.Compensation != nil
+		return r.Kind == stepKind && r.State == playbook.Completed && !r.Kept && s != nil && s.Compensation != nil
 	})
 	slices.SortStableFunc(list, func(a, b *row) int { return a.EndedAt.Compare(b.EndedAt) })
 	slices.Reverse(list)

@@ -33,6 +33,9 @@ type interpreter struct {
 	asks map[rowKey]*a2apb.Message
 	// stale are the rows whose report may be older than a wake-up that came meanwhile.
 	stale map[rowKey]bool
+	// delayed are the rows whose next attempt waits for its time; closing one's channel
+	// ends its wait.
+	delayed map[rowKey]chan struct{}
 	// lost are the calls whose agent could not be heard.
 	lost map[rowKey]silence
 	// changed are rows that the next commit writes.
@@ -53,7 +56,7 @@ func newInterpreter(p *Planner, run agent.Run, pl *plan, status *a2apb.TaskStatu
 	return &interpreter{
 		shown: showing(status.GetState(), status.GetMessage()),
 		p:     p, run: run, plan: pl, reports: make(chan report, len(pl.book.Steps)+1), busy: map[rowKey]bool{},
-		asks: map[rowKey]*a2apb.Message{}, lost: map[rowKey]silence{}, stale: map[rowKey]bool{},
+		asks: map[rowKey]*a2apb.Message{}, lost: map[rowKey]silence{}, delayed: map[rowKey]chan struct{}{}, stale: map[rowKey]bool{},
 	}
 }
 
@@ -221,10 +224,16 @@ func (i *interpreter) start(r *row, call func(ctx, wait context.Context, r row) 
 	i.busy[r.key()] = true
 	copied, calls, waits := *r, i.calls, i.waits
 	delay := i.notBefore(r).Sub(i.p.Clock.Now())
+	var hurry chan struct{}
+	if delay > 0 {
+		hurry = make(chan struct{})
+		i.delayed[r.key()] = hurry
+	}
 	go func() {
 		if delay > 0 {
 			select {
 			case <-i.p.Clock.After(delay):
+			case <-hurry:
 			case <-waits.Done():
 				i.reports <- report{key: copied.key(), state: playbook.Running, child: copied.ChildTask}
 				return
@@ -295,6 +304,9 @@ func (i *interpreter) wait(ctx context.Context) error {
 				return nil
 			}
 		case <-i.run.Nudged():
+			if err := i.hurry(ctx); err != nil {
+				return err
+			}
 			for key := range i.busy {
 				i.stale[key] = true
 			}

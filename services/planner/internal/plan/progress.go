@@ -31,16 +31,18 @@ func (i *interpreter) progress(state a2apb.TaskState, message *a2apb.Message) *a
 }
 
 // metadata is the whole plan as the task shows it.
-func (i *interpreter) metadata() map[string]*structpb.Value {
-	rows := i.plan.ordered(func(*row) bool { return true })
+func (i *interpreter) metadata() map[string]*structpb.Value { return i.plan.metadata() }
+
+func (p *plan) metadata() map[string]*structpb.Value {
+	rows := p.ordered(func(*row) bool { return true })
 	list := make([]*structpb.Value, 0, len(rows))
 	for _, r := range rows {
 		list = append(list, describe(r))
 	}
 	return map[string]*structpb.Value{ext.Plan: object(map[string]*structpb.Value{
-		"playbook": structpb.NewStringValue(i.plan.book.Name),
-		"version":  structpb.NewStringValue(string(i.plan.book.Version)),
-		"phase":    structpb.NewStringValue(string(i.plan.phase)),
+		"playbook": structpb.NewStringValue(p.book.Name),
+		"version":  structpb.NewStringValue(string(p.book.Version)),
+		"phase":    structpb.NewStringValue(string(p.phase)),
 		"steps":    structpb.NewListValue(&structpb.ListValue{Values: list}),
 	})}
 }

@@ -68,8 +68,11 @@ type row struct {
 	EndedAt   time.Time
 	// RetryAt is when the next attempt begins; zero before the first failure.
 	RetryAt time.Time
-	// DueAt is when the budget of the attempt ends. It stands still while the client is awaited.
+	// DueAt is when the budget of the attempt ends. It stands still while people are awaited.
 	DueAt time.Time
+	// Kept says that another plan did it, out of which this one was made. The row is as
+	// it was there.
+	Kept bool
 }
 
 type rowKey struct {
@@ -96,6 +99,9 @@ type plan struct {
 	phase   phase
 	reasons []string
 	rows    map[rowKey]*row
+	// forkedFrom is the task of the plan that this one was made out of, forkedAt the step
+	// that it began again at; empty for none.
+	forkedFrom, forkedAt string
 }
 
 // run is what decisions depend on.
@@ -236,12 +242,13 @@ var (
 	errNoPlaybook = errors.New("the playbook is no longer installed")
 )
 
-// load reads a task's plan from its rows.
+// load reads a task's plan from its rows. With errNoPlaybook the plan is there, but
+// of its playbook only the name and version.
 func (d *Rows) load(ctx context.Context, books *playbook.Library, taskID string) (*plan, error) {
 	p := &plan{task: taskID, rows: map[rowKey]*row{}}
 	var name, version, input, loops, reasons string
-	err := d.read.QueryRowContext(ctx, `SELECT playbook, version, input, loops, phase, reasons FROM plans WHERE task_id = $1`, taskID).
-		Scan(&name, &version, &input, &loops, &p.phase, &reasons)
+	err := d.read.QueryRowContext(ctx, `SELECT playbook, version, input, loops, phase, reasons, forked_from, forked_at FROM plans WHERE task_id = $1`, taskID).
+		Scan(&name, &version, &input, &loops, &p.phase, &reasons, &p.forkedFrom, &p.forkedAt)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errNoPlan
 	}
@@ -249,15 +256,14 @@ func (d *Rows) load(ctx context.Context, books *playbook.Library, taskID string)
 		return nil, err
 	}
 	book, ok := books.Version(name, playbook.Version(version))
-	if !ok {
-		return nil, fmt.Errorf("plan of task %s: %s@%s: %w", taskID, name, version, errNoPlaybook)
+	if p.book = book; !ok {
+		p.book = &playbook.Playbook{Name: name, Version: playbook.Version(version)}
 	}
-	p.book = book
 	if err := errors.Join(json.Unmarshal([]byte(input), &p.input), json.Unmarshal([]byte(loops), &p.loops), json.Unmarshal([]byte(reasons), &p.reasons)); err != nil {
 		return nil, fmt.Errorf("plan of task %s: %w", taskID, err)
 	}
 	rows, err := d.read.QueryContext(ctx, `SELECT kind, step, round, attempt, call, state, waits_for, asked_at, asked_after, answer, agent, skill, inputs,
-		child_task, output, reason, started_at, ended_at, retry_at, due_at FROM plan_steps WHERE task_id = $1`, taskID)
+		child_task, output, reason, started_at, ended_at, retry_at, due_at, kept FROM plan_steps WHERE task_id = $1`, taskID)
 	if err != nil {
 		return nil, err
 	}
@@ -266,17 +272,25 @@ func (d *Rows) load(ctx context.Context, books *playbook.Library, taskID string)
 		var r row
 		var inputs, output string
 		var asked, started, ended, retry, due int64
+		var kept int
 		if err := rows.Scan(&r.Kind, &r.Step, &r.Round, &r.Attempt, &r.Call, &r.State, &r.WaitsFor, &asked, &r.AskedAfter, &r.Answer,
-			&r.Agent, &r.Skill, &inputs, &r.ChildTask, &output, &r.Reason, &started, &ended, &retry, &due); err != nil {
+			&r.Agent, &r.Skill, &inputs, &r.ChildTask, &output, &r.Reason, &started, &ended, &retry, &due, &kept); err != nil {
 			return nil, err
 		}
 		if err := errors.Join(json.Unmarshal([]byte(inputs), &r.Inputs), json.Unmarshal([]byte(output), &r.Output)); err != nil {
 			return nil, fmt.Errorf("plan of task %s, step %s: %w", taskID, r.Step, err)
 		}
+		r.Kept = kept != 0
 		r.AskedAt, r.StartedAt, r.EndedAt, r.RetryAt, r.DueAt = at(asked), at(started), at(ended), at(retry), at(due)
 		p.rows[r.key()] = &r
 	}
-	return p, rows.Err()
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	if !ok {
+		return p, fmt.Errorf("plan of task %s: %s@%s: %w", taskID, name, version, errNoPlaybook)
+	}
+	return p, nil
 }
 
 func nanos(t time.Time) int64 {

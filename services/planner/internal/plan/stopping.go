@@ -70,6 +70,7 @@ func (i *interpreter) collect(u unwinding) error {
 		select {
 		case rep := <-i.reports:
 			delete(i.busy, rep.key)
+			delete(i.delayed, rep.key)
 			r := i.plan.rows[rep.key]
 			if rep.child != "" && rep.child != r.ChildTask {
 				r.ChildTask = rep.child
