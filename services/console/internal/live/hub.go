@@ -32,7 +32,8 @@ type Feed func(context.Context) (html []byte, wakes []string)
 
 // Bounds of a hub.
 const (
-	// every is how often a topic is read while somebody watches it, whatever happens.
+	// every is how often a topic is read while somebody watches it, whatever happens,
+	// unless its changes are told (see Follow).
 	every = time.Second
 	// soon is how long after a reading a topic that was woken is read again at least,
 	// and restWoken the same as a multiple of how long the reading took.
@@ -59,6 +60,10 @@ type Hub struct {
 	topics  map[key]*topic
 	viewers map[*Viewer]struct{}
 	readers sync.WaitGroup
+	// covered are the names whose changes are told, and arrival is closed when the
+	// next viewer comes.
+	covered map[string]bool
+	arrival chan struct{}
 }
 
 // key of a topic: pages of one address may differ by who looks at them.
@@ -80,7 +85,9 @@ type Frame struct {
 
 // New makes a hub. open makes the feed of a topic when its first viewer comes.
 func New(open func(ctx context.Context, topic string) (Feed, bool), c clock.Clock) *Hub {
-	return &Hub{open: open, clock: c, topics: map[key]*topic{}, viewers: map[*Viewer]struct{}{}}
+	return &Hub{
+		open: open, clock: c, topics: map[key]*topic{}, viewers: map[*Viewer]struct{}{}, covered: map[string]bool{}, arrival: make(chan struct{}),
+	}
 }
 
 // Watch begins to watch topics as somebody: of ctx the values are used, for every
@@ -106,6 +113,8 @@ func (h *Hub) Watch(ctx context.Context, who string, names ...string) (*Viewer, 
 	}
 	v := &Viewer{hub: h, who: who, names: slices.Sorted(maps.Keys(feeds)), changed: map[string][]byte{}, ready: make(chan struct{}, 1), done: make(chan struct{})}
 	h.viewers[v] = struct{}{}
+	close(h.arrival)
+	h.arrival = make(chan struct{})
 	for name, feed := range feeds {
 		t := h.topics[key{who, name}]
 		if t == nil {
@@ -134,7 +143,7 @@ func (h *Hub) read(ctx context.Context, name string, t *topic, feed Feed) {
 		h.publish(name, t, html, wakes)
 		took := h.clock.Now().Sub(began)
 		select {
-		case <-h.clock.After(min(max(every, rest*took), slowest)):
+		case <-h.clock.After(min(max(h.pace(t), rest*took), slowest)):
 		case <-t.woken:
 			select {
 			case <-h.clock.After(min(max(soon, restWoken*took), slowest)):
@@ -168,11 +177,9 @@ func (h *Hub) Wake(names ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, t := range h.topics {
-		if slices.ContainsFunc(names, func(n string) bool { return slices.Contains(t.wakes, n) }) {
-			select {
-			case t.woken <- struct{}{}:
-			default:
-			}
+		// What changes a topic is known when it has been read once.
+		if t.last == nil || slices.ContainsFunc(names, func(n string) bool { return slices.Contains(t.wakes, n) }) {
+			t.wake()
 		}
 	}
 }
