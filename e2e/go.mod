@@ -19,6 +19,7 @@ require (
 	sabha.dev/services/memory v0.0.0
 	sabha.dev/services/planner v0.0.0
 	sabha.dev/services/research v0.0.0
+	sabha.dev/services/review v0.0.0-00010101000000-000000000000
 	sabha.dev/services/security v0.0.0
 	sabha.dev/services/validator v0.0.0
 	sabha.dev/testrig v0.0.0
@@ -116,6 +117,7 @@ replace (
 	sabha.dev/services/memory => ../services/memory
 	sabha.dev/services/planner => ../services/planner
 	sabha.dev/services/research => ../services/research
+	sabha.dev/services/review => ../services/review
 	sabha.dev/services/security => ../services/security
 	sabha.dev/services/validator => ../services/validator
 	sabha.dev/testrig => ../testrig

@@ -30,6 +30,7 @@ import (
 	"sabha.dev/services/memory"
 	"sabha.dev/services/planner"
 	"sabha.dev/services/research"
+	"sabha.dev/services/review"
 	"sabha.dev/services/security"
 	"sabha.dev/services/validator"
 	"sabha.dev/testrig/natstest"
@@ -94,6 +95,7 @@ func startPairOn(t *testing.T, o pairOptions) *pair {
 			executor.New(executor.Config{Config: p.config(executor.Name)}),
 			validator.New(validator.Config{Config: p.config(validator.Name)}),
 			research.New(research.Config{Config: p.config(research.Name), Documents: "testdata/docs"}),
+			review.New(review.Config{Config: p.config(review.Name)}),
 			planner.New(planner.Config{Config: p.config(planner.Name), Playbooks: o.playbooks, Agents: o.agents}),
 		}...) {
 			if d.Config.Database == "" {

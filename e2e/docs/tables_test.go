@@ -34,6 +34,7 @@ import (
 	"sabha.dev/services/memory"
 	"sabha.dev/services/planner"
 	"sabha.dev/services/research"
+	"sabha.dev/services/review"
 	"sabha.dev/services/security"
 	"sabha.dev/services/validator"
 )
@@ -160,7 +161,7 @@ func TestEveryKeyOfEveryConfigurationIsDocumented(t *testing.T) {
 	}
 	for name, config := range map[string]any{
 		"gateway": gateway.Config{}, "security": security.Config{}, "planner": planner.Config{}, "research": research.Config{}, "memory": memory.Config{},
-		"executor": executor.Config{}, "validator": validator.Config{}, "console": console.Config{},
+		"executor": executor.Config{}, "validator": validator.Config{}, "review": review.Config{}, "console": console.Config{},
 	} {
 		found := keys(reflect.TypeOf(config))
 		if len(found) < 5 {

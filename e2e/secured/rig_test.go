@@ -28,6 +28,7 @@ import (
 	"sabha.dev/services/memory"
 	"sabha.dev/services/planner"
 	"sabha.dev/services/research"
+	"sabha.dev/services/review"
 	"sabha.dev/services/security"
 	"sabha.dev/services/validator"
 	"sabha.dev/testrig/freeport"
@@ -40,7 +41,7 @@ import (
 const compose = "../../deploy/compose"
 
 // personas in the order in which they start.
-var personas = []string{security.Name, memory.Name, executor.Name, validator.Name, research.Name, planner.Name}
+var personas = []string{security.Name, memory.Name, executor.Name, validator.Name, research.Name, review.Name, planner.Name}
 
 // deployment is where everything is.
 type deployment struct {
@@ -157,6 +158,7 @@ func (d *deployment) serve(t *testing.T, documents string) *gateway.Running {
 		executor.New(executor.Config{Config: d.config(executor.Name)}),
 		validator.New(validator.Config{Config: d.config(validator.Name)}),
 		research.New(research.Config{Config: d.config(research.Name), Documents: documents}),
+		review.New(review.Config{Config: d.config(review.Name)}),
 		planner.New(planner.Config{Config: d.config(planner.Name)}),
 	} {
 		r, err := service.Start(t.Context(), definition, d.env())

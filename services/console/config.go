@@ -18,7 +18,7 @@ const name = "console"
 const planner = "planner"
 
 // personas record calls; they are asked unless peers are configured.
-var personas = []string{planner, "security", "memory", "research", "executor", "validator"}
+var personas = []string{planner, "security", "memory", "research", "executor", "validator", "review"}
 
 // Config of the console. Of the embedded one, GRPC, Database and NATS are not
 // used. HTTP, when set, serves health and metrics.

@@ -192,7 +192,7 @@ func until(t *testing.T, lines *bufio.Scanner, all ...string) {
 }
 
 func TestATaskIsShownLiveFromItsBeginningToItsEnd(t *testing.T) {
-	r := start(t, "planner", "security", "memory", "research", "executor", "validator")
+	r := start(t, "planner", "security", "memory", "research", "executor", "validator", "review")
 	list := bufio.NewScanner(r.get(t, "/events?watch=/tasks").Body)
 	list.Buffer(nil, 1<<20)
 	until(t, list, "No tasks yet")
@@ -223,7 +223,7 @@ func TestServicesThatCannotBeReachedAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(body), "executor, research, security, validator cannot be reached; calls to it are missing here.") {
+	if !strings.Contains(string(body), "executor, research, review, security, validator cannot be reached; calls to it are missing here.") {
 		t.Errorf("%s", body)
 	}
 	close(r.release)

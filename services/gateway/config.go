@@ -18,6 +18,8 @@ import (
 const (
 	name  = "gateway"
 	front = "planner"
+	// reviews is the service of people who decide.
+	reviews = "review"
 )
 
 // Config of the gateway. Of the embedded one, GRPC is not used: the platform's
@@ -45,7 +47,8 @@ type Config struct {
 	// RateLimit bounds calls.
 	RateLimit RateLimit `yaml:"rate_limit"`
 	// Tenants are the personas that may be called directly beside the planner at the
-	// root. Absent means research, memory, executor and validator.
+	// root. Absent means research, memory, executor and validator, and review where the
+	// peers have it.
 	Tenants []string `yaml:"tenants"`
 	// Mount holds further paths of PublicHTTP, served with the same credentials and
 	// limits as everything else. The call is in the context (identity.CallOf). Processes
@@ -129,10 +132,13 @@ func (c Config) wrong() error {
 }
 
 func (c Config) tenants() []string {
-	if c.Tenants == nil {
+	switch {
+	case c.Tenants != nil:
+		return c.Tenants
+	case len(c.Peers) > 0 && c.Peers[reviews] == "": // a configuration that is older than it
 		return defaultTenants
 	}
-	return c.Tenants
+	return append(slices.Clone(defaultTenants), reviews)
 }
 
 // services that record hops: the configured peers, or else the planner, security

@@ -9,6 +9,7 @@ import (
 	"sabha.dev/services/gateway"
 	"sabha.dev/services/memory"
 	"sabha.dev/services/research"
+	"sabha.dev/services/review"
 	"sabha.dev/services/validator"
 )
 
@@ -23,7 +24,7 @@ func (p *Platform) startGateway(ctx context.Context) error {
 	own.NATS = "" // it has no use for it
 	p.gateway, err = gateway.Start(ctx, gateway.Config{
 		Config: own, PublicTLS: p.options.PublicTLS, PublicGRPC: p.options.GRPC, PublicHTTP: p.options.HTTP, PublicURL: p.options.PublicURL,
-		RateLimit: p.options.RateLimit, Tenants: append([]string{research.Name, memory.Name, executor.Name, validator.Name}, p.options.Tenants...),
+		RateLimit: p.options.RateLimit, Tenants: append([]string{research.Name, memory.Name, executor.Name, validator.Name, review.Name}, p.options.Tenants...),
 		Mount: map[string]http.Handler{research.MCPPath: p.research.Persona().HTTP[research.MCPPath]},
 	}, env)
 	if err != nil {

@@ -25,12 +25,13 @@ import (
 	"sabha.dev/services/memory"
 	"sabha.dev/services/planner"
 	"sabha.dev/services/research"
+	"sabha.dev/services/review"
 	"sabha.dev/services/security"
 	"sabha.dev/services/validator"
 )
 
 // Services that sign with keys of their own, in the order in which they start.
-var Services = []string{security.Name, memory.Name, executor.Name, validator.Name, research.Name, planner.Name, identity.Gateway, "console"}
+var Services = []string{security.Name, memory.Name, executor.Name, validator.Name, research.Name, review.Name, planner.Name, identity.Gateway, "console"}
 
 // Options of a platform.
 type Options struct {
@@ -226,6 +227,7 @@ func (p *Platform) startPersonas(ctx context.Context) error {
 		executor.New(executor.Config{Config: p.config(executor.Name), MCP: p.options.MCP}),
 		validator.New(validator.Config{Config: p.config(validator.Name)}),
 		research.New(research.Config{Config: p.config(research.Name), Documents: p.options.Docs}),
+		review.New(review.Config{Config: p.config(review.Name)}),
 		planner.New(planner.Config{Config: p.config(planner.Name), Playbooks: p.options.Playbooks, Model: p.options.Model, Agents: p.options.Agents}),
 	}, p.options.Extra...)
 	running := make([]*service.Running, len(definitions))
