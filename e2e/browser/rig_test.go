@@ -52,6 +52,8 @@ type target struct {
 	Console  string `json:"console"`
 	HTTP     string `json:"http"`
 	Key      string `json:"key"`
+	// Password of admin at the console.
+	Password string `json:"password"`
 	Chromium string `json:"chromium"`
 	// Out is the folder for screenshots.
 	Out string `json:"out,omitempty"`
@@ -131,8 +133,11 @@ func up(t *testing.T) target {
 			t.Fatal("sabha up is not ready")
 		}
 	}
-	_, rest, _ := strings.Cut(said.String(), "export SABHA_KEY=")
-	return target{Console: "http://" + address(2), HTTP: "http://" + address(0), Key: strings.Fields(rest + " ?")[0]}
+	after := func(prefix string) string {
+		_, rest, _ := strings.Cut(said.String(), prefix)
+		return strings.Fields(rest + " ?")[0]
+	}
+	return target{Console: "http://" + address(2), HTTP: "http://" + address(0), Key: after("export SABHA_KEY="), Password: after("  Password  ")}
 }
 
 func absolute(t *testing.T, name string) string {

@@ -13,6 +13,9 @@ await ask({ text: "How often are backups taken?" });
 const screens = {
   tasks: { path: "/" },
   task: { path: `/tasks/${task.id}` },
+  account: { path: "/account" },
+  accounts: { path: "/accounts", prepare: (page) => page.getByText("Change", { exact: true }).first().click() },
+  "sign-in": { path: "/sign-in", prepare: async (page) => { await page.context().clearCookies(); await page.goto("/sign-in"); } },
 };
 
 await mkdir(platform.out, { recursive: true });

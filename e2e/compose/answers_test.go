@@ -3,7 +3,7 @@
 package compose
 
 import (
-	"net/http"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +11,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	"sabha.dev/testrig/consoletest"
 )
 
 const (
@@ -78,7 +79,20 @@ func hops(t *testing.T, task string) (list []*adminv1.Hop) {
 
 func TestTheConsoleShowsRequests(t *testing.T) {
 	task := overGRPC(t, 0, message("shown", question))
+	const password = "a password for the tests"
+	out, err := fed(strings.NewReader(password+"\n"), "docker", "compose", "run", "--rm", "--no-deps", "--no-TTY", "--interactive",
+		"console", "user", "add", "vera", "-role", "viewer", "-stdin", "-config", "/etc/sabha/config.yaml")
+	if err != nil {
+		t.Fatalf("user add: %v\n%s", err, out)
+	}
+	web := consoletest.SignIn(t, "http://127.0.0.1:"+consolePort, "vera", password)
 	await(t, "the console shows the task", func() bool {
-		return strings.Contains(string(call(t, http.MethodGet, consolePort, "/", nil)), task.GetId())
+		res, err := web.Get("http://127.0.0.1:" + consolePort + "/tasks")
+		if err != nil {
+			return false
+		}
+		defer func() { _ = res.Body.Close() }()
+		page, err := io.ReadAll(res.Body)
+		return err == nil && strings.Contains(string(page), task.GetId())
 	})
 }

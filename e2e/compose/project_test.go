@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -140,11 +141,15 @@ func report() {
 func docker(args ...string) (string, error) { return output("docker", args...) }
 
 // output runs a program in the folder of the project.
-func output(program string, args ...string) (string, error) {
+func output(program string, args ...string) (string, error) { return fed(nil, program, args...) }
+
+// fed is output with something on standard input.
+func fed(in io.Reader, program string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*within)
 	defer cancel()
 	c := exec.CommandContext(ctx, program, args...)
 	c.Dir = folder
+	c.Stdin = in
 	var out, said bytes.Buffer
 	c.Stdout, c.Stderr = &out, &said
 	if err := c.Run(); err != nil {

@@ -1,14 +1,19 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"net"
+	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"sabha.dev/chassis/service"
+	"sabha.dev/services/console/internal/oidc"
+	"sabha.dev/services/console/internal/session"
 )
 
 // name of the service.
@@ -20,12 +25,11 @@ const planner = "planner"
 // personas record calls; they are asked unless peers are configured.
 var personas = []string{planner, "security", "memory", "research", "executor", "validator", "review"}
 
-// Config of the console. Of the embedded one, GRPC, Database and NATS are not
-// used. HTTP, when set, serves health and metrics.
+// Config of the console. Of the embedded one, GRPC and NATS are not used. HTTP, when
+// set, serves health and metrics.
 type Config struct {
 	service.Config `yaml:",inline"`
-	// Address that serves the console, for example ":8081". Without a host it is
-	// loopback: the console asks nobody who they are, so who reaches it sees all.
+	// Address that serves the console, for example ":8081". Without a host it is loopback.
 	Address string `yaml:"address"`
 	// PublicTLS is the folder with tls.crt and tls.key that the console is served over
 	// TLS with; empty for plain text.
@@ -34,6 +38,16 @@ type Config struct {
 	// console, without port, for example "console.internal". Calls under any other
 	// name are refused.
 	Hosts []string `yaml:"hosts"`
+	// PublicURL is where browsers reach the console, for example
+	// "https://console.example.com". It is needed for an identity provider, and says that
+	// a proxy in front ends TLS. Its host is one of Hosts.
+	PublicURL string `yaml:"public_url"`
+	// SessionIdle is how long somebody stays signed in without asking for a page, and
+	// SessionLifetime at all; 0 means 8 hours and 24.
+	SessionIdle     time.Duration `yaml:"session_idle"`
+	SessionLifetime time.Duration `yaml:"session_lifetime"`
+	// OIDC is the identity provider that signs people in beside the local accounts.
+	OIDC oidc.Config `yaml:"oidc"`
 	// Agents are further services that record calls, beside the personas or, where
 	// peers are configured, beside those. Processes that hold several services set it.
 	Agents []string `yaml:"-"`
@@ -47,6 +61,9 @@ func (c Config) Check() error {
 	}
 	if c.Peers[planner] == "" {
 		errs = append(errs, errors.New("peers.planner is missing: the gRPC address of the planner"))
+	}
+	if c.Database == "" {
+		errs = append(errs, errNoDatabase)
 	}
 	return errors.Join(append(errs, c.wrong())...)
 }
@@ -62,7 +79,37 @@ func (c Config) wrong() error {
 			errs = append(errs, fmt.Errorf("hosts: %q must be a host name alone, without scheme and port", h))
 		}
 	}
-	return errors.Join(errs...)
+	u, err := url.Parse(c.PublicURL)
+	switch {
+	case c.PublicURL == "" && c.OIDC.Set():
+		errs = append(errs, errors.New("public_url is missing: the identity provider sends people back there"))
+	case c.PublicURL != "" && (err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil):
+		errs = append(errs, fmt.Errorf("public_url: %q must be http:// or https:// with a host and no path", c.PublicURL))
+	}
+	if l := c.limits(); l.Idle < time.Minute || l.Whole < l.Idle {
+		errs = append(errs, errors.New("session_idle must be a minute at least, and session_lifetime not shorter"))
+	}
+	return errors.Join(append(errs, c.OIDC.Check())...)
+}
+
+var errNoDatabase = errors.New("database is missing: sqlite:PATH or postgres://…")
+
+// limits of sessions.
+func (c Config) limits() session.Limits {
+	return session.Limits{Idle: cmp.Or(c.SessionIdle, 8*time.Hour), Whole: cmp.Or(c.SessionLifetime, 24*time.Hour)}
+}
+
+// secure says that browsers reach the console over TLS.
+func (c Config) secure() bool {
+	return c.PublicTLS != "" || strings.HasPrefix(c.PublicURL, "https://")
+}
+
+// names that browsers may call the console by, beside those of loopback.
+func (c Config) names() []string {
+	if u, err := url.Parse(c.PublicURL); err == nil && u.Hostname() != "" {
+		return append(slices.Clone(c.Hosts), u.Hostname())
+	}
+	return c.Hosts
 }
 
 // listen is the address to listen on.

@@ -1,5 +1,6 @@
-// Package console is the web console: what the platform works on, live, for its
-// operators. It shows; it changes nothing and stores nothing.
+// Package console is the web console: what the platform works on, live, for those
+// who operate it and decide in it. It signs people in and asks the services on their
+// behalf; it stores accounts, sessions and saved filters, and nothing else.
 package console
 
 import (
@@ -12,12 +13,20 @@ import (
 	"net/http"
 	"time"
 
+	"google.golang.org/grpc/health"
+
 	"sabha.dev/chassis/certs"
-	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/service"
+	"sabha.dev/chassis/sqldb"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	"sabha.dev/services/console/internal/account"
+	"sabha.dev/services/console/internal/oidc"
 	"sabha.dev/services/console/internal/oversight"
+	"sabha.dev/services/console/internal/session"
+	"sabha.dev/services/console/internal/signin"
+	"sabha.dev/services/console/internal/sqlstore"
 	"sabha.dev/services/console/internal/web"
+	"sabha.dev/services/console/migrations"
 )
 
 // Bounds of an HTTP connection.
@@ -30,6 +39,8 @@ const (
 
 // Running is a started console.
 type Running struct {
+	people  *account.Directory
+	health  *health.Server
 	site    *web.Site
 	addr    net.Addr
 	web     []*http.Server
@@ -40,7 +51,7 @@ type Running struct {
 // Start starts the console and returns when it serves. It does not wait for the
 // services that it asks: without them it says that they cannot be reached.
 func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err error) {
-	r := &Running{failed: make(chan error, 2)}
+	r := &Running{failed: make(chan error, 2), health: health.NewServer()}
 	defer func() {
 		if err != nil {
 			r.release()
@@ -50,6 +61,12 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	if err := c.wrong(); err != nil {
 		return nil, err
 	}
+	db, err := openDB(ctx, c, env.CheckSchema)
+	if err != nil {
+		return nil, err
+	}
+	r.closers = append(r.closers, func() { _ = db.Close() })
+	// The database is opened here, because the chassis would put task tables into it.
 	own := c.Config
 	own.Database, own.NATS = "", ""
 	base, closeBase, err := service.OpenBase(ctx, service.Definition{Name: name, Config: own}, env)
@@ -57,11 +74,18 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 		return nil, err
 	}
 	r.closers = append(r.closers, closeBase)
+	if err := base.RegisterDatabase(db); err != nil {
+		return nil, err
+	}
 	source, err := connect(base, c.overseen())
 	if err != nil {
 		return nil, err
 	}
-	if r.site, err = web.New(source, c.Hosts, base.Clock, base.Log); err != nil {
+	if r.site, err = web.New(source, c.names(), base.Clock, base.Log); err != nil {
+		return nil, err
+	}
+	gate, err := r.gate(c, base, sqlstore.New(db))
+	if err != nil {
 		return nil, err
 	}
 	if err := r.openDesk(base, c); err != nil {
@@ -75,8 +99,8 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 		return nil, err
 	}
 	r.addr = listener.Addr()
-	if a, ok := r.addr.(*net.TCPAddr); ok && !a.IP.IsLoopback() {
-		base.Log.Warn("the console asks nobody who they are and is reachable beyond this machine: see that only operators reach it", "address", a.String())
+	if a, ok := r.addr.(*net.TCPAddr); ok && !a.IP.IsLoopback() && !c.secure() {
+		base.Log.Warn("the console is reachable beyond this machine without TLS, so passwords travel in the clear: set public_tls, or an https:// public_url when a proxy in front ends TLS", "address", a.String())
 	}
 	if c.PublicTLS != "" {
 		folder, err := certs.OpenPublic(c.PublicTLS, base.Clock, base.Log)
@@ -86,10 +110,10 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 		listener = folder.Web(listener)
 	}
 	problems := slog.NewLogLogger(base.Log.Handler(), slog.LevelInfo)
-	r.serve(listener, r.site.Handler(), problems)
+	r.serve(listener, r.site.Handler(gate), problems)
 	if c.HTTP != "" {
-		// It is ready while it serves: without the services that it asks it says so.
-		ready := func(context.Context) error { return nil }
+		// Without the services that it asks it is ready, and says so on its pages.
+		ready := func(ctx context.Context) error { return service.Ready(ctx, r.health, db) }
 		private, err := r.listen("http", c.HTTP)
 		if err != nil {
 			return nil, err
@@ -112,15 +136,38 @@ func connect(base *service.Base, overseen []string) (*oversight.Source, error) {
 	if clients[planner] == nil {
 		return nil, errors.New("peers.planner is missing: the gRPC address of the planner")
 	}
-	// Until people sign in, the console asks in its own name.
-	grant, err := base.Signer.Grant(identity.Principal{Subject: name, Scopes: []string{identity.Viewer}})
-	if err != nil {
-		return nil, err
-	}
-	source := oversight.New(clients[planner], clients, base.Log)
-	source.As = identity.Call{Grant: grant}
-	return source, nil
+	return oversight.New(clients[planner], clients, base.Log), nil
 }
+
+// openDB opens what the console keeps.
+func openDB(ctx context.Context, c Config, checkOnly bool) (*sqldb.DB, error) {
+	if c.Database == "" {
+		return nil, errNoDatabase
+	}
+	schema := sqldb.Schema{Service: name, Components: []sqldb.Component{{Name: name, Files: migrations.Files}}}
+	return service.OpenDatabase(ctx, c.Database, schema, checkOnly)
+}
+
+// gate is what lets people in.
+func (r *Running) gate(c Config, base *service.Base, store *sqlstore.Store) (*signin.Gate, error) {
+	r.people = account.New(store, base.Clock)
+	conf := signin.Config{
+		People: r.people, Sessions: session.New(store, c.limits(), base.Clock), Granter: base.Signer,
+		Secure: c.secure(), Clock: base.Clock, Log: base.Log,
+	}
+	if c.OIDC.Set() {
+		var err error
+		if conf.Provider, err = oidc.New(c.OIDC, c.PublicURL, base.Clock); err != nil {
+			return nil, err
+		}
+	}
+	return signin.New(conf), nil
+}
+
+// FirstAccount makes the account of an administrator, who signs in as admin, if there
+// has never been any account. It returns the password, which cannot be shown again, or
+// an empty string.
+func (r *Running) FirstAccount(ctx context.Context) (string, error) { return r.people.First(ctx) }
 
 func (r *Running) listen(field, address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
@@ -149,6 +196,7 @@ func (r *Running) Failed() <-chan error { return r.failed }
 
 // Stop ends the console: streams at once, pages gracefully until ctx ends.
 func (r *Running) Stop(ctx context.Context) error {
+	r.health.Shutdown()
 	r.site.Stop()
 	var errs []error
 	for _, s := range r.web {

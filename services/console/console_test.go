@@ -26,17 +26,21 @@ import (
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/service"
 	"sabha.dev/services/console"
+	"sabha.dev/testrig/consoletest"
 	"sabha.dev/testrig/natstest"
 )
 
 // rig is a console before a planner that works until it is let go.
 type rig struct {
-	url     string
-	planner a2apb.A2AServiceClient
-	grant   string
-	release chan struct{}
-	network *service.Memory
-	env     func(name string) service.Env
+	config   console.Config
+	url      string
+	password string // of admin
+	web      *http.Client
+	planner  a2apb.A2AServiceClient
+	grant    string
+	release  chan struct{}
+	network  *service.Memory
+	env      func(name string) service.Env
 }
 
 // plan is the metadata of a plan as the planner writes it.
@@ -112,7 +116,9 @@ func start(t *testing.T, personas ...string) *rig {
 			}
 		})
 	}
-	running, err := console.Start(t.Context(), console.Config{Address: ":0", Agents: personas[min(1, len(personas)):]}, r.env("console"))
+	r.config = console.Config{Address: ":0", Agents: personas[min(1, len(personas)):]}
+	r.config.Database = "sqlite:" + filepath.Join(dir, "console.db")
+	running, err := console.Start(t.Context(), r.config, r.env("console"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,6 +128,10 @@ func start(t *testing.T, personas ...string) *rig {
 		}
 	})
 	r.url = "http://" + running.Addr()
+	if r.password, err = running.FirstAccount(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.web = consoletest.SignIn(t, r.url, "admin", r.password)
 	r.connect(t, private["gateway"])
 	return r
 }
@@ -168,7 +178,7 @@ func (r *rig) get(t *testing.T, path string) *http.Response {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := r.web.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +243,9 @@ func TestAWrongAddressIsRefusedAtTheStart(t *testing.T) {
 	for address, want := range map[string]string{
 		"8081": `"8081" must be host:port`, "": `"" must be host:port`, "256.0.0.1:1": "cannot listen on address",
 	} {
-		_, err := console.Start(t.Context(), console.Config{Address: address}, service.Env{
+		c := console.Config{Address: address}
+		c.Database = "sqlite:" + filepath.Join(t.TempDir(), "console.db")
+		_, err := console.Start(t.Context(), c, service.Env{
 			Clock: clock.System{}, Log: slog.New(slog.DiscardHandler), Keys: identity.Keyring{}, Key: ed25519.NewKeyFromSeed(make([]byte, 32)), Network: service.NewMemory(),
 		})
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -248,7 +260,8 @@ func TestTheConsoleIsServedOverTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := start(t, "planner")
-	running, err := console.Start(t.Context(), console.Config{Address: ":0", PublicTLS: filepath.Join(dir, "console")}, r.env("console"))
+	r.config.PublicTLS = filepath.Join(dir, "console")
+	running, err := console.Start(t.Context(), r.config, r.env("console"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +272,10 @@ func TestTheConsoleIsServedOverTLS(t *testing.T) {
 	}
 	authority := &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
 	authority.RootCAs.AppendCertsFromPEM(raw)
-	web := http.Client{Transport: &http.Transport{TLSClientConfig: authority, ForceAttemptHTTP2: true}}
+	web, err := consoletest.Client(t.Context(), &http.Transport{TLSClientConfig: authority, ForceAttemptHTTP2: true}, "https://"+running.Addr(), "admin", r.password)
+	if err != nil {
+		t.Fatal(err)
+	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+running.Addr()+"/events?watch=/tasks", nil)
 	if err != nil {
 		t.Fatal(err)

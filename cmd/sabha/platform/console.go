@@ -6,13 +6,14 @@ import (
 	"sabha.dev/services/console"
 )
 
-// startConsole opens the web console.
+// startConsole opens the web console and makes the first account.
 func (p *Platform) startConsole(ctx context.Context) error {
 	env, err := p.env("console")
 	if err != nil {
 		return err
 	}
-	c := console.Config{Address: p.options.Console, PublicTLS: p.options.PublicTLS}
+	c := console.Config{Config: p.config("console"), Address: p.options.Console, PublicTLS: p.options.PublicTLS}
+	c.NATS = "" // it has no use for it
 	for _, d := range p.options.Extra {
 		c.Agents = append(c.Agents, d.Name)
 	}
@@ -21,7 +22,8 @@ func (p *Platform) startConsole(ctx context.Context) error {
 		return err
 	}
 	p.started = append(p.started, p.console)
-	return nil
+	p.FirstPassword, err = p.console.FirstAccount(ctx)
+	return err
 }
 
 // ConsoleAddr is the address of the web console.

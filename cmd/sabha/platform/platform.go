@@ -97,6 +97,9 @@ type Platform struct {
 
 	// FirstKey is the API key that was made because there was none; empty otherwise.
 	FirstKey string
+	// FirstPassword is that of the console's account admin, which was made because there
+	// was none; empty otherwise.
+	FirstPassword string
 }
 
 type stopper interface {

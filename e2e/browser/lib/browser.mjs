@@ -6,7 +6,7 @@ import { after } from "node:test";
 import { chromium } from "playwright-core";
 
 // platform is where what the spec drives is served: console and http are URLs, key
-// is an API key, chromium the path of the program.
+// is an API key, password that of admin at the console, chromium the path of the program.
 export const platform = JSON.parse(process.env.SABHA_PLATFORM ?? "{}");
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -31,9 +31,10 @@ async function launch() {
 
 after(async () => (await running)?.close());
 
-// context is a browser of one person: cookies of its own. Errors of its pages are
-// collected in context.problems.
-export async function context({ size = wide, scheme = "light", scripts = true } = {}) {
+// context is a browser of one person: cookies of its own. Unless they are a stranger,
+// they have signed in: as admin, or as who is named with a password. Errors of its
+// pages are collected in context.problems.
+export async function context({ size = wide, scheme = "light", scripts = true, name = "admin", password = platform.password, stranger = false } = {}) {
   const c = await (await launch()).newContext({
     baseURL: platform.console, viewport: size, colorScheme: scheme, javaScriptEnabled: scripts, reducedMotion: "reduce", locale: "en-GB", timezoneId: "UTC",
   });
@@ -41,6 +42,10 @@ export async function context({ size = wide, scheme = "light", scripts = true } 
   c.problems = [];
   c.on("weberror", (e) => c.problems.push(String(e.error())));
   c.on("console", (m) => m.type() === "error" && c.problems.push(m.text()));
+  if (!stranger) {
+    const answer = await c.request.post("/sign-in", { form: { name, password }, maxRedirects: 0 });
+    assert.equal(answer.status(), 303, `${name} is not signed in: ${await answer.text()}`);
+  }
   return c;
 }
 

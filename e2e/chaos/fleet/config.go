@@ -51,10 +51,7 @@ func (f *Fleet) configure() error {
 			c := map[string]any{}
 			maps.Copy(c, shipped)
 			http := f.address()
-			c["http"], c["keys"] = http, "keys"
-			if s != "console" {
-				c["database"] = f.schema(s)
-			}
+			c["http"], c["keys"], c["database"] = http, "keys", f.schema(s)
 			switch s {
 			case "gateway":
 				g := Gateway{GRPC: f.address(), HTTP: f.address()}

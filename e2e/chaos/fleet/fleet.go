@@ -178,9 +178,6 @@ func (f *Fleet) startPostgres(ctx context.Context) (err error) {
 // prepare brings every database up to date and makes the API key.
 func (f *Fleet) prepare(ctx context.Context) error {
 	for _, s := range f.services() {
-		if s == "console" {
-			continue // it has no database
-		}
 		if _, err := f.run(ctx, append(f.command(s), "migrate", "-config", f.configs[s][0])...); err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"sabha.dev/chassis/sqldb"
 	"sabha.dev/cmd/sabha/internal/command"
+	"sabha.dev/testrig/consoletest"
 )
 
 // documents is a folder that answers one question.
@@ -67,6 +68,18 @@ func stopping(t *testing.T, u *user) context.Context {
 
 var keyForm = regexp.MustCompile(`sk-[0-9a-f]{64}`)
 
+var passwordForm = regexp.MustCompile(`(?m)^  Name      admin\n  Password  (\S+)$`)
+
+// consoleAddress is where up says that it serves the console.
+func consoleAddress(t *testing.T, out string) string {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^  Console   (\S+)$`).FindStringSubmatch(out)
+	if found == nil {
+		t.Fatalf("no console in\n%s", out)
+	}
+	return found[1]
+}
+
 // up starts a platform on free ports, runs check while it serves, and stops it.
 func up(t *testing.T, data string, check func(out string), more ...string) {
 	t.Helper()
@@ -85,13 +98,19 @@ func up(t *testing.T, data string, check func(out string), more ...string) {
 
 func TestUpPrintsTheFirstKeyOnceAndServesIt(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
-	var key, task string
+	var key, task, password string
 	up(t, data, func(out string) {
 		keys := keyForm.FindAllString(out, -1)
 		if len(keys) != 1 {
 			t.Fatalf("%d keys in\n%s", len(keys), out)
 		}
 		key = keys[0]
+		made := passwordForm.FindStringSubmatch(out)
+		if made == nil {
+			t.Fatalf("no password of the console in\n%s", out)
+		}
+		password = made[1]
+		consoletest.SignIn(t, consoleAddress(t, out), "admin", password)
 		asker := newUser(address(t, out))
 		asker.env["SABHA_KEY"] = key
 		if code := asker.run(t.Context(), "ask", "How long does a lease last?"); code != 0 || !strings.HasPrefix(asker.out.String(), "A lease lasts 30 seconds. [1]\n") {
@@ -111,9 +130,10 @@ func TestUpPrintsTheFirstKeyOnceAndServesIt(t *testing.T) {
 		}
 	}, "--docs", documents(t))
 	up(t, data, func(out string) {
-		if keyForm.MatchString(out) {
-			t.Errorf("a key is printed again:\n%s", out)
+		if keyForm.MatchString(out) || strings.Contains(out, "Password") {
+			t.Errorf("a key or a password is printed again:\n%s", out)
 		}
+		consoletest.SignIn(t, consoleAddress(t, out), "admin", password)
 		reader := newUser(address(t, out))
 		if code := reader.run(t.Context(), "task", "get", task, "--key", key); code != 0 || !strings.Contains(reader.out.String(), "State     completed\n") {
 			t.Errorf("exit code %d: %s%s", code, reader.out.String(), reader.err.String())

@@ -42,7 +42,7 @@ func (r *run) up() *cobra.Command {
 		Use: "up", Short: "Run the whole platform in this process until it is stopped", Args: exactly(0),
 		Long: `Up runs every service in one process, with an embedded NATS server and SQLite files in the
 data folder, or with the NATS servers and the PostgreSQL database that are named. What was running when it stopped goes on when it starts again. The first start
-makes an API key and prints it once. Ctrl-C stops.`,
+makes an API key and an account of the console, and prints both once. Ctrl-C stops.`,
 		Example: "  sabha up\n  sabha up --docs ./handbook --data /var/lib/sabha --public-url https://agents.example.com",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("docs") {
@@ -213,6 +213,10 @@ func serving(p *platform.Platform, o platform.Options, report string) []string {
 		documents = o.Docs + ": " + strings.ReplaceAll(report, "\n", "\n          ")
 	}
 	lines = append(lines, "  Documents "+documents, "")
+	if p.FirstPassword != "" {
+		lines = append(lines, "The password of the console's first account is shown only now; keep it. Sign in with:",
+			"  Name      admin", "  Password  "+p.FirstPassword, "")
+	}
 	if p.FirstKey == "" {
 		return append(lines, "Ask with a key that was made earlier:", `  SABHA_KEY=… sabha ask `+serverFlag(p, scheme)+`"…"`)
 	}

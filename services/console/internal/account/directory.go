@@ -141,6 +141,11 @@ func (d *Directory) First(ctx context.Context) (string, error) {
 // All lists the accounts, by organisation and subject.
 func (d *Directory) All(ctx context.Context) ([]Account, error) { return d.store.Accounts(ctx) }
 
+// Account gives an account; ErrNone when there is none.
+func (d *Directory) Account(ctx context.Context, organisation, subject string) (Account, error) {
+	return d.store.Account(ctx, organisation, subject)
+}
+
 // Change gives an account another name, roles, groups, and whether it is disabled.
 // It takes effect at once, in sessions too. What an issuer states of a person comes
 // back at their next sign-in. The errors are ErrBad and ErrNone.

@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"sabha.dev/chassis/fault"
-	"sabha.dev/chassis/identity"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	"sabha.dev/services/console/internal/request"
 )
@@ -35,8 +34,6 @@ type Source struct {
 	planner  adminv1.AdminServiceClient
 	services map[string]adminv1.AdminServiceClient
 	log      *slog.Logger
-	// As is on whose behalf the services are asked.
-	As identity.Call
 }
 
 // New makes a source over the planner's admin service and those of every service
@@ -48,7 +45,6 @@ func New(planner adminv1.AdminServiceClient, services map[string]adminv1.AdminSe
 // List reads a page of requests, in one state or in any when it is empty, from
 // the beginning or after another page. The errors are ErrBadPage and ErrUnreachable.
 func (s *Source) List(ctx context.Context, state request.State, after string) (request.Page, error) {
-	ctx = identity.WithOutgoing(ctx, s.As)
 	q := &adminv1.ListTasksRequest{PageSize: PageSize, PageToken: after}
 	if state != "" {
 		q.States = []string{state.Wire()}
@@ -77,7 +73,6 @@ func (s *Source) List(ctx context.Context, state request.State, after string) (r
 // named in missing: their calls are not in the list. The errors are ErrNoTask and
 // ErrUnreachable.
 func (s *Source) Task(ctx context.Context, id string) (t request.Task, hops []request.Hop, missing []string, err error) {
-	ctx = identity.WithOutgoing(ctx, s.As)
 	res, err := s.planner.ListTasks(ctx, &adminv1.ListTasksRequest{TaskId: id})
 	if reason(err) == fault.TaskNotFound || (err == nil && len(res.GetTasks()) == 0) {
 		return request.Task{}, nil, nil, ErrNoTask

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -28,6 +29,9 @@ func (p Person) display() string {
 func (p Person) roles() string {
 	return strings.Join(p.Roles, ", ")
 }
+
+// admin tells whether the person keeps the accounts of others.
+func (f Frame) admin() bool { return slices.Contains(f.Person.Roles, "admin") }
 
 // initials stand for a person where there is no room for the name.
 func initials(p Person) string {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sabha.dev/services/console/internal/live"
+	"sabha.dev/services/console/internal/person"
 )
 
 // Bounds of a stream of events.
@@ -60,6 +61,10 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 				}
 			}
 		case <-beat:
+			if p, ok := person.Of(r.Context()); ok && !p.Signed(r.Context()) {
+				_ = out.send(frame("ended", nil))
+				return
+			}
 			beat = s.clock.After(beatEvery)
 			if out.send(frame("beat", nil)) != nil {
 				return

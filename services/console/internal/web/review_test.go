@@ -45,12 +45,10 @@ func openOffice(t *testing.T) *office {
 	conn := o.service.Serve(t)
 	site.OpenQuestions(desk.NewQuestions(reviewv1.NewDiscussionServiceClient(conn), log))
 	site.OpenDesk(desk.New(reviewv1.NewReviewServiceClient(conn), log))
-	h := site.Handler()
-	o.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	o.server = httptest.NewServer(site.Handler(signedIn(func(r *http.Request) person.Person {
 		who := r.Header.Get("Test-Person")
-		p := person.Person{Name: who, CSRF: "token of " + who, Principal: identity.Principal{Organisation: "acme", Subject: who}}
-		h.ServeHTTP(w, r.WithContext(person.With(r.Context(), p)))
-	}))
+		return person.Person{Name: who, CSRF: "token of " + who, Principal: identity.Principal{Organisation: "acme", Subject: who}}
+	})))
 	t.Cleanup(func() {
 		site.Stop()
 		o.server.Close()

@@ -10,6 +10,7 @@ import (
 
 	"sabha.dev/services/console/internal/live"
 	"sabha.dev/services/console/internal/page"
+	"sabha.dev/services/console/internal/person"
 )
 
 // readWithin bounds the reading of a page.
@@ -57,7 +58,10 @@ func (s *Site) show(w http.ResponseWriter, r *http.Request, v page.View) {
 
 // frame is what the page of a request has around it.
 func (s *Site) frame(w http.ResponseWriter, r *http.Request) page.Frame {
-	f := page.Frame{Links: s.links, Toast: takeToast(w, r)}
+	f := page.Frame{Links: s.links, Toast: takeToast(w, r), Bare: true}
+	if p, ok := person.Of(r.Context()); ok {
+		f.Bare, f.CSRF, f.Person = false, p.CSRF, page.Person{ID: p.Key(), Name: p.Name, Roles: p.Roles()}
+	}
 	if c, err := r.Cookie(themeCookie); err == nil && (c.Value == "light" || c.Value == "dark") {
 		f.Theme = c.Value
 	}
@@ -116,4 +120,8 @@ func (s *Site) feed(ctx context.Context, topic string) (live.Feed, bool) {
 }
 
 // viewerOf names who looks at pages: what one person sees is not shown to another.
-func viewerOf(*http.Request) string { return "" }
+// The grant says it, and what the person may do.
+func viewerOf(r *http.Request) string {
+	p, _ := person.Of(r.Context())
+	return p.Grant
+}

@@ -11,6 +11,7 @@ import (
 	"sabha.dev/services/console/internal/desk"
 	"sabha.dev/services/console/internal/live"
 	"sabha.dev/services/console/internal/page"
+	"sabha.dev/services/console/internal/signin"
 )
 
 // Site is the console as a handler.
@@ -62,5 +63,21 @@ func (s *Site) Stop() { s.hub.Stop() }
 // Happened tells that what pages show has changed: wakes are such as in page.View.
 func (s *Site) Happened(wakes ...string) { s.hub.Wake(wakes...) }
 
-// Handler serves the site.
-func (s *Site) Handler() http.Handler { return s.guard(compressed(s.screens)) }
+// Gate lets those who have signed in through to the pages, and puts them into the
+// context of their requests (package person). It makes pages of its own, too.
+type Gate interface {
+	Handler(next http.Handler, pages signin.Pages) http.Handler
+}
+
+// Handler serves the site behind a gate.
+func (s *Site) Handler(gate Gate) http.Handler {
+	return s.guard(compressed(gate.Handler(s.screens, s)))
+}
+
+// Show answers with a page. Without a person in the context it has no navigation.
+func (s *Site) Show(w http.ResponseWriter, r *http.Request, v page.View) { s.show(w, r, v) }
+
+// Done answers a form: what was done, and where to go on.
+func (s *Site) Done(w http.ResponseWriter, r *http.Request, text, next string) {
+	s.done(w, r, text, next)
+}

@@ -18,8 +18,11 @@ import (
 	"testing"
 	"time"
 
+	"sabha.dev/chassis/identity"
 	"sabha.dev/services/console/internal/oversight"
+	"sabha.dev/services/console/internal/person"
 	"sabha.dev/services/console/internal/request"
+	"sabha.dev/services/console/internal/signin"
 	"sabha.dev/services/console/internal/web"
 	"sabha.dev/testrig/clocktest"
 )
@@ -87,11 +90,29 @@ func start(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(site.Handler())
+	server := httptest.NewServer(site.Handler(asAlma))
 	t.Cleanup(func() { site.Stop(); server.Close() })
 	r.site, r.url = site, server.URL
 	return r
 }
+
+// signedIn is a gate that lets everybody in, as whom it says.
+type signedIn func(*http.Request) person.Person
+
+func (as signedIn) Handler(next http.Handler, _ signin.Pages) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p := as(r)
+		p.Signed = func(context.Context) bool { return true }
+		next.ServeHTTP(w, r.WithContext(person.With(r.Context(), p)))
+	})
+}
+
+var asAlma = signedIn(func(*http.Request) person.Person {
+	return person.Person{
+		Principal: identity.Principal{Organisation: "acme", Subject: "alma", Scopes: []string{identity.Operator}}, Name: "Alma Rao",
+		Grant: "alma's grant", CSRF: "alma's token",
+	}
+})
 
 func (r *rig) get(t *testing.T, path string) (int, string, http.Header) {
 	t.Helper()
@@ -463,7 +484,7 @@ func TestASlowViewerIsDropped(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			r.site.Handler().ServeHTTP(c, req)
+			r.site.Handler(asAlma).ServeHTTP(c, req)
 		}()
 		if takes == 2 { // the greeting and the list; the beat is what it does not take
 			r.clock.BlockUntil(2)

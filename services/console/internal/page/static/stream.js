@@ -66,7 +66,7 @@ class Stream {
     this.opened = Date.now();
     source.onopen = () => { this.delay = 0; this.heard = Date.now(); this.tell("live"); };
     source.onerror = () => this.source === source && this.lose();
-    source.addEventListener("ended", () => { source.close(); this.source = null; this.tell("ended"); });
+    source.addEventListener("ended", () => this.source === source && this.end());
     source.addEventListener("beat", () => { this.heard = Date.now(); });
     for (const topic of topics) {
       source.addEventListener(topic, ({ data }) => {
@@ -77,11 +77,21 @@ class Stream {
     }
   }
 
+  // end gives up for good: nobody is signed in.
+  end() {
+    clearTimeout(this.retry);
+    this.source?.close();
+    this.source = null;
+    this.tell("ended");
+  }
+
   // lose gives up a stream and tries again, less often the longer it takes.
   lose() {
     this.source?.close();
     this.source = null;
     this.tell("lost");
+    // An event source does not say why it failed.
+    fetch("/events", { method: "HEAD" }).then((answer) => answer.status === 401 && this.end(), () => {});
     this.delay = Math.min(10_000, this.delay ? this.delay * 2 : 1_000);
     clearTimeout(this.retry);
     this.retry = setTimeout(() => this.open(), this.delay * (0.75 + Math.random() / 2));

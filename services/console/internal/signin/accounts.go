@@ -1,0 +1,185 @@
+package signin
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"sabha.dev/chassis/identity"
+	"sabha.dev/services/console/internal/account"
+	"sabha.dev/services/console/internal/page"
+	"sabha.dev/services/console/internal/person"
+)
+
+// own shows a person's own account.
+func (g *Gate) own(w http.ResponseWriter, r *http.Request) { g.showOwn(w, r, http.StatusOK, "") }
+
+func (g *Gate) showOwn(w http.ResponseWriter, r *http.Request, status int, problem string) {
+	p, _ := person.Of(r.Context())
+	a, err := g.Sessions.Look(r.Context(), g.token(r))
+	if err != nil {
+		g.failed(w, r, err)
+		return
+	}
+	g.pages.Show(w, r, page.View{Status: status, Title: "Your account", Still: true, Body: page.OwnAccount(page.Own{
+		Account: listed(a), Provisional: p.Provisional, Local: a.Source == account.Local, CSRF: p.CSRF, Problem: problem, Admin: p.Has(identity.Admin),
+	})})
+}
+
+// changePassword gives the person another password, and ends their other sessions.
+func (g *Gate) changePassword(w http.ResponseWriter, r *http.Request) {
+	p, _ := person.Of(r.Context())
+	password := r.PostFormValue("password")
+	if password != r.PostFormValue("again") {
+		g.showOwn(w, r, http.StatusBadRequest, "The new password is not the same both times.")
+		return
+	}
+	guessed := "account " + p.Key() // a browser that was left open must not help to guess
+	if g.guesses.take(guessed, ofAccount) > 0 {
+		g.showOwn(w, r, http.StatusTooManyRequests, "Too many attempts. Try again in a minute.")
+		return
+	}
+	err := g.People.ChangePassword(r.Context(), p.Organisation, p.Subject, r.PostFormValue("old"), password)
+	switch {
+	case errors.Is(err, account.ErrRefused):
+		g.showOwn(w, r, http.StatusForbidden, "The present password is another.")
+		return
+	case errors.Is(err, account.ErrBad), errors.Is(err, account.ErrElsewhere):
+		g.showOwn(w, r, http.StatusBadRequest, sentence(err))
+		return
+	}
+	if err == nil {
+		g.guesses.back(guessed, ofAccount)
+		err = g.Sessions.EndAll(r.Context(), p.Organisation, p.Subject, g.token(r))
+	}
+	if err != nil {
+		g.failed(w, r, err)
+		return
+	}
+	g.Log.InfoContext(r.Context(), "a password was changed", "person", p.Key())
+	g.pages.Done(w, r, "Your password is changed. Your other sessions have ended.", "/account")
+}
+
+// accounts lists the accounts.
+func (g *Gate) accounts(w http.ResponseWriter, r *http.Request) {
+	g.showAccounts(w, r, http.StatusOK, page.Accounts{})
+}
+
+func (g *Gate) showAccounts(w http.ResponseWriter, r *http.Request, status int, l page.Accounts) {
+	all, err := g.People.All(r.Context())
+	if err != nil {
+		g.failed(w, r, err)
+		return
+	}
+	p, _ := person.Of(r.Context())
+	for _, a := range all {
+		one := listed(a)
+		one.Self = a.Organisation == p.Organisation && a.Subject == p.Subject
+		l.All = append(l.All, one)
+	}
+	l.CSRF, l.Roles = p.CSRF, identity.Roles()
+	g.pages.Show(w, r, page.View{Status: status, Title: "Accounts", Still: true, Body: page.AccountList(l)})
+}
+
+func listed(a account.Account) page.Account {
+	source := a.Source
+	if source == account.Local {
+		source = ""
+	}
+	return page.Account{
+		Full: a.Full(), Display: a.Display(), Name: a.Name, Issuer: source, Roles: a.Roles, Groups: a.Groups, Disabled: a.Disabled,
+		Provisional: a.Provisional, Created: a.Created, SignedIn: a.SignedIn,
+	}
+}
+
+// sent reads the account that a form names, with what it says of it.
+func sent(r *http.Request) account.Account {
+	a := account.Account{
+		Name: strings.TrimSpace(r.PostFormValue("display")), Roles: r.PostForm["role"],
+		Groups:   strings.FieldsFunc(r.PostFormValue("groups"), func(c rune) bool { return c == ',' || c == ' ' }),
+		Disabled: r.PostFormValue("disabled") != "",
+	}
+	a.Organisation, a.Subject = account.Parse(r.PostFormValue("account"))
+	return a
+}
+
+// addAccount makes an account and shows its password, this once.
+func (g *Gate) addAccount(w http.ResponseWriter, r *http.Request) {
+	a := sent(r)
+	password, err := g.People.Add(r.Context(), a, "")
+	if err != nil {
+		g.unchanged(w, r, a, err)
+		return
+	}
+	g.note(r, "an account was added", a)
+	g.showAccounts(w, r, http.StatusOK, page.Accounts{Made: a.Full(), Password: password})
+}
+
+// changeAccount changes what a person is and may do.
+func (g *Gate) changeAccount(w http.ResponseWriter, r *http.Request) {
+	a := sent(r)
+	p, _ := person.Of(r.Context())
+	if a.Organisation == p.Organisation && a.Subject == p.Subject && (a.Disabled || !a.Principal().Has(identity.Admin)) {
+		g.unchanged(w, r, a, errOwn)
+		return
+	}
+	if err := g.People.Change(r.Context(), a); err != nil {
+		g.unchanged(w, r, a, err)
+		return
+	}
+	g.note(r, "an account was changed", a)
+	g.pages.Done(w, r, a.Full()+" is changed. It takes effect at once.", "/accounts")
+}
+
+// errOwn keeps the last administrator from locking everybody out.
+var errOwn = errors.New("another administrator must do this: nobody disables themselves or gives up the role admin")
+
+// resetPassword gives an account another password and shows it, this once.
+func (g *Gate) resetPassword(w http.ResponseWriter, r *http.Request) {
+	a := sent(r)
+	password, err := g.People.SetPassword(r.Context(), a.Organisation, a.Subject, "")
+	if err == nil {
+		err = g.Sessions.EndAll(r.Context(), a.Organisation, a.Subject, "")
+	}
+	if err != nil {
+		g.unchanged(w, r, a, err)
+		return
+	}
+	g.note(r, "a password was set by an administrator", a)
+	g.showAccounts(w, r, http.StatusOK, page.Accounts{Made: a.Full(), Password: password})
+}
+
+// unchanged says why an account is as it was.
+func (g *Gate) unchanged(w http.ResponseWriter, r *http.Request, a account.Account, err error) {
+	status := http.StatusBadRequest
+	switch {
+	case errors.Is(err, account.ErrTaken):
+		status = http.StatusConflict
+	case errors.Is(err, account.ErrNone):
+		status = http.StatusNotFound
+	case errors.Is(err, errOwn):
+		status = http.StatusConflict
+	case errors.Is(err, account.ErrBad), errors.Is(err, account.ErrElsewhere):
+	default:
+		g.failed(w, r, err)
+		return
+	}
+	g.showAccounts(w, r, status, page.Accounts{Problem: a.Full() + ": " + sentence(err)})
+}
+
+func (g *Gate) note(r *http.Request, what string, a account.Account) {
+	p, _ := person.Of(r.Context())
+	g.Log.InfoContext(r.Context(), what, "account", a.Principal().Key(), "scopes", a.Principal().Scopes, "disabled", a.Disabled, "by", p.Key())
+}
+
+// sentence is what an error of the accounts says to a person.
+func sentence(err error) string {
+	s := err.Error()
+	for _, prefix := range []string{"add an account: ", "change an account: ", "change a password: ", account.ErrBad.Error() + ": "} {
+		s = strings.TrimPrefix(s, prefix)
+	}
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:] + "."
+}
