@@ -224,23 +224,33 @@ type side struct {
 	process *process
 	call    func(context.Context) error
 	runs    []load.Result
+	// used is the processor time of the process, calls what it did in it.
+	used  time.Duration
+	calls int
 }
 
 // turns runs both sides in turn, so that a drift of the machine hits both.
 func (b *bench) turns(ctx context.Context, callers int, sides ...*side) error {
 	for range b.rounds {
 		for _, s := range sides {
+			before := s.process.cpu()
 			r, err := load.Run(ctx, callers, b.length, s.call)
 			if err != nil {
 				return err
 			}
 			s.runs = append(s.runs, r)
+			s.used += s.process.cpu() - before
+			s.calls += r.Calls + r.Warm
 		}
 	}
 	return nil
 }
 
 func (s *side) rate() float64 { return load.Median(s.runs, load.Result.Rate) }
+
+// cost is the processor time of the process for each call, µs. It depends less than
+// the rate on what else the machine does.
+func (s *side) cost() float64 { return float64(s.used.Microseconds()) / float64(max(s.calls, 1)) }
 
 func (s *side) p(q float64) float64 {
 	return load.Median(s.runs, func(r load.Result) float64 { return float64(r.Quantile(q)) / float64(time.Millisecond) })

@@ -31,8 +31,11 @@ func (p *process) memory() float64 {
 	return 0
 }
 
-// cpu is the processor time that the process has used.
+// cpu is the processor time that the process has used; none of a process that is not known.
 func (p *process) cpu() time.Duration {
+	if p == nil {
+		return 0
+	}
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
 	if err != nil {
 		return 0

@@ -78,6 +78,7 @@ func (b *bench) tasksIn(ctx context.Context, sync string) (err error) {
 		fmt.Sprintf("%.0f", a.rate()), fmt.Sprintf("%.0f", s.rate()), "/s", a.rate()/s.rate())
 	b.compare("  p50", fmt.Sprintf("%.1f", a.p(.5)), fmt.Sprintf("%.1f", s.p(.5)), "ms", s.p(.5)/a.p(.5))
 	b.compare("  p99", fmt.Sprintf("%.1f", a.p(.99)), fmt.Sprintf("%.1f", s.p(.99)), "ms", s.p(.99)/a.p(.99))
+	b.compare("  processor time of the server, a task", fmt.Sprintf("%.0f", a.cost()), fmt.Sprintf("%.0f", s.cost()), "µs", s.cost()/a.cost())
 	if j != nil {
 		b.compare(fmt.Sprintf("durable task, %d callers (SQLite %s) / JS SDK SQLite", callers, strings.ToUpper(sync)),
 			fmt.Sprintf("%.0f", a.rate()), fmt.Sprintf("%.0f", j.rate()), "/s", a.rate()/j.rate())
@@ -155,7 +156,7 @@ func (b *bench) plansIn(ctx context.Context, sync string) (err error) {
 		}
 		return nil
 	}
-	many, one := &side{call: call}, &side{call: call}
+	many, one := &side{process: all, call: call}, &side{process: all, call: call}
 	if err := b.turns(ctx, callers, many); err != nil {
 		return err
 	}
@@ -165,6 +166,7 @@ func (b *bench) plansIn(ctx context.Context, sync string) (err error) {
 	b.line("%-52s %14s", fmt.Sprintf("plan of five durable steps, %d callers (SQLite %s)", callers, strings.ToUpper(sync)), fmt.Sprintf("%.0f /s", many.rate()))
 	b.line("%-52s %14s", "  p50", fmt.Sprintf("%.1f ms", many.p(.5)))
 	b.line("%-52s %14s", "  p99", fmt.Sprintf("%.1f ms", many.p(.99)))
+	b.line("%-52s %14s", "  processor time of the platform, a plan", fmt.Sprintf("%.1f ms", many.cost()/1e3))
 	b.line("%-52s %14s", "  one caller, median", fmt.Sprintf("%.1f ms", load.Median(one.runs, func(r load.Result) float64 { return float64(r.Quantile(.5)) / 1e6 })))
 	return nil
 }

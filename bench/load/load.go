@@ -12,8 +12,10 @@ import (
 
 // Result of a run.
 type Result struct {
-	Callers   int
-	Calls     int
+	Callers int
+	Calls   int
+	// Warm calls came before those and do not count.
+	Warm      int
 	Elapsed   time.Duration
 	latencies []time.Duration
 }
@@ -21,10 +23,13 @@ type Result struct {
 // Run lets callers call for a time, after a warm-up of a fifth of it that does not
 // count. The first error ends the run.
 func Run(ctx context.Context, callers int, length time.Duration, call func(context.Context) error) (Result, error) {
-	if _, err := phase(ctx, callers, length/5, call); err != nil {
+	warm, err := phase(ctx, callers, length/5, call)
+	if err != nil {
 		return Result{}, err
 	}
-	return phase(ctx, callers, length, call)
+	r, err := phase(ctx, callers, length, call)
+	r.Warm = warm.Calls
+	return r, err
 }
 
 func phase(ctx context.Context, callers int, length time.Duration, call func(context.Context) error) (Result, error) {

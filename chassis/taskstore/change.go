@@ -131,22 +131,20 @@ func (s *Store) remember(ctx context.Context, tx *sql.Tx, owner, messageID, task
 	if n, err := res.RowsAffected(); err != nil || n == 1 {
 		return err
 	}
-	known, err := s.lookup(ctx, tx, owner, messageID, digest)
+	e, err := scanExisting(tx.QueryRowContext(ctx, known, owner, messageID), digest)
 	if err != nil {
 		return err
 	}
-	return refused{known}
+	return refused{e}
 }
 
-type queryer interface {
-	QueryRowContext(context.Context, string, ...any) *sql.Row
-}
+// known is the statement that looks a message id up.
+const known = `SELECT task_id, digest FROM task_messages WHERE owner = $1 AND message_id = $2`
 
-func (s *Store) lookup(ctx context.Context, q queryer, owner, messageID, digest string) (*Existing, error) {
+func scanExisting(row *sql.Row, digest string) (*Existing, error) {
 	var e Existing
 	var was string
-	err := q.QueryRowContext(ctx, `SELECT task_id, digest FROM task_messages WHERE owner = $1 AND message_id = $2`, owner, messageID).Scan(&e.TaskID, &was)
-	if err != nil {
+	if err := row.Scan(&e.TaskID, &was); err != nil {
 		return nil, err
 	}
 	e.Same = was == digest
@@ -155,7 +153,7 @@ func (s *Store) lookup(ctx context.Context, q queryer, owner, messageID, digest 
 
 // Known looks a message id up. It returns nil when the owner has not used it.
 func (s *Store) Known(ctx context.Context, owner, messageID, digest string) (*Existing, error) {
-	e, err := s.lookup(ctx, s.db.Read, owner, messageID, digest)
+	e, err := scanExisting(s.stmts.known.QueryRowContext(ctx, owner, messageID), digest)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

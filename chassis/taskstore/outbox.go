@@ -148,14 +148,14 @@ func (s *Store) Relayed(ctx context.Context, done []eventlog.Position) error {
 	if own, ok := upTo[s.replica]; ok {
 		s.outbox.relayed(own)
 		delete(upTo, s.replica)
-		s.committer.lazy(&write{do: func(ctx context.Context, b *batch) error { return forget(ctx, b, s.replica, own) }})
+		s.committer.lazy(&write{do: func(ctx context.Context, b *batch) error { return s.forget(ctx, b, s.replica, own) }})
 	}
 	if len(upTo) == 0 {
 		return nil
 	}
 	return s.committer.do(ctx, func(ctx context.Context, b *batch) error {
 		for replica, seq := range upTo {
-			if err := forget(ctx, b, replica, seq); err != nil {
+			if err := s.forget(ctx, b, replica, seq); err != nil {
 				return err
 			}
 		}
@@ -207,7 +207,7 @@ func (o *outbox) age(now time.Time) float64 {
 	return max(now.Sub(o.oldest).Seconds(), 0)
 }
 
-func forget(ctx context.Context, b *batch, replica string, seq int64) error {
-	_, err := b.tx.ExecContext(ctx, `DELETE FROM outbox WHERE replica = $1 AND seq <= $2`, replica, seq)
+func (s *Store) forget(ctx context.Context, b *batch, replica string, seq int64) error {
+	_, err := b.tx.StmtContext(ctx, s.stmts.forget).ExecContext(ctx, replica, seq)
 	return err
 }

@@ -83,7 +83,7 @@ type Snapshot struct {
 }
 
 type statements struct {
-	insertTask, insertMessage, update, outbox, hop, hops, get, markPushes, settlePush *sql.Stmt
+	insertTask, insertMessage, update, outbox, forget, hop, hops, get, known, markPushes, settlePush *sql.Stmt
 }
 
 // Component is the store's tables.
@@ -145,6 +145,7 @@ func (s *Store) prepare(ctx context.Context) error {
 		&s.stmts.update: `UPDATE tasks SET state=$1, status_at=$2, version=$3, rev=$4, run_owner=$5, run_epoch=$6, wake_at=$7,
 			deadline=$8, attempts=$9, takeovers=$10, cancel_requested=$11, info=$12, body=$13 WHERE id=$14 AND rev=$15`,
 		&s.stmts.outbox:     `INSERT INTO outbox (replica, seq, body) VALUES ($1,$2,$3)`,
+		&s.stmts.forget:     `DELETE FROM outbox WHERE replica = $1 AND seq <= $2`,
 		&s.stmts.markPushes: markPushes,
 		&s.stmts.settlePush: settlePush,
 		&s.stmts.hop:        insertHops(1),
@@ -156,9 +157,15 @@ func (s *Store) prepare(ctx context.Context) error {
 		}
 		*dst = stmt
 	}
-	var err error
-	if s.stmts.get, err = s.db.Read.PrepareContext(ctx, s.db.Placeholders(`SELECT `+recordColumns+` FROM tasks WHERE id = $1`)); err != nil {
-		return fmt.Errorf("task store: %w", err)
+	for dst, query := range map[**sql.Stmt]string{
+		&s.stmts.get:   `SELECT ` + recordColumns + ` FROM tasks WHERE id = $1`,
+		&s.stmts.known: known,
+	} {
+		stmt, err := s.db.Read.PrepareContext(ctx, s.db.Placeholders(query))
+		if err != nil {
+			return fmt.Errorf("task store: %w", err)
+		}
+		*dst = stmt
 	}
 	return nil
 }
