@@ -26,7 +26,11 @@ func (p Person) display() string {
 	return subject
 }
 
+// roles as they are told the person: an administrator has all others too.
 func (p Person) roles() string {
+	if slices.Contains(p.Roles, "admin") {
+		return "admin"
+	}
 	return strings.Join(p.Roles, ", ")
 }
 
