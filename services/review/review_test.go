@@ -102,7 +102,8 @@ func TestPeopleMayOnlyDoWhatTheirScopesSay(t *testing.T) {
 		}{
 			{"nina", nil, low, "NOT_PERMITTED"},
 			{"vera", []string{"viewer"}, low, "NOT_PERMITTED"},
-			{"olga", []string{"operator", "admin"}, low, "NOT_PERMITTED"},
+			{"olga", []string{"operator", "auditor"}, low, "NOT_PERMITTED"},
+			{"adam", []string{"admin"}, high, "NOT_PERMITTED"},
 			{"ada", []string{"reviewer"}, low, "NOT_PERMITTED"}, // who asked
 			{"rosa", []string{"reviewer"}, high, "NOT_PERMITTED"},
 			{"rosa", []string{"reviewer"}, "nothing", "ITEM_NOT_FOUND"},

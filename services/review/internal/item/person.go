@@ -8,16 +8,6 @@ import (
 	"sabha.dev/chassis/identity"
 )
 
-// Scopes of people.
-const (
-	viewer   = "viewer"
-	reviewer = "reviewer"
-	operator = "operator"
-	auditor  = "auditor"
-	admin    = "admin"
-	group    = "group:"
-)
-
 // Person is whoever looks at items.
 type Person struct {
 	// Key is organisation/subject; empty for nobody who is known.
@@ -34,17 +24,17 @@ func (p Person) Has(scopes ...string) bool {
 }
 
 // MayRead tells whether the person may see items.
-func (p Person) MayRead() bool { return p.Has(viewer, reviewer, operator, auditor, admin) }
+func (p Person) MayRead() bool { return p.Has(identity.Roles()...) }
 
 // MayHandOver tells whether the person may hand over what others hold.
-func (p Person) MayHandOver() bool { return p.Has(operator, admin) }
+func (p Person) MayHandOver() bool { return p.Has(identity.Operator, identity.Admin) }
 
 // MayNotServe says why the person may not decide what the groups decide, or "".
 func (p Person) MayNotServe(groups []string) string {
 	switch {
-	case !p.Has(reviewer):
-		return "deciding needs the scope reviewer"
-	case len(groups) > 0 && !slices.ContainsFunc(groups, func(g string) bool { return p.Has(group + g) }):
+	case !p.Has(identity.Reviewer, identity.Admin):
+		return "deciding needs the scope reviewer or admin"
+	case len(groups) > 0 && !slices.ContainsFunc(groups, func(g string) bool { return p.Has(identity.GroupScope(g)) }):
 		return "it is for the group " + strings.Join(groups, " or ") + ", and you are not in it"
 	}
 	return ""
