@@ -101,6 +101,13 @@ func (p *problem) withoutDetails() {
 	}
 }
 
+// Refusal is how HTTP+JSON answers an error: the status and the body (specification
+// 11.6). Other contracts that the same port serves answer alike.
+func Refusal(err error) (int, []byte) {
+	p := diagnose(err)
+	return p.http, p.appendJSON(nil)
+}
+
 func noSuchPath() problem {
 	return problem{
 		code: codes.NotFound, http: http.StatusNotFound,

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,6 +32,7 @@ import (
 	"sabha.dev/services/gateway/internal/edge"
 	"sabha.dev/services/gateway/internal/legacy"
 	"sabha.dev/services/gateway/internal/oversight"
+	"sabha.dev/services/gateway/internal/people"
 	"sabha.dev/services/gateway/internal/proxy"
 	"sabha.dev/services/gateway/migrations"
 )
@@ -52,6 +54,8 @@ type Running struct {
 	innerGRPC  *grpc.Server
 	innerConn  *grpc.ClientConn
 	web        []*http.Server
+	// reviews says that there is a service of people who decide.
+	reviews bool
 
 	grpcAddr, httpAddr net.Addr
 	address            cards.Address
@@ -127,6 +131,14 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	}
 	r.publicGRPC = r.registered(guard.Public(transport), admin)
 	r.innerGRPC = r.registered(guard.Inner(), admin)
+	if r.reviews = slices.Contains(c.services(), reviews); r.reviews {
+		conn, err := base.Peer(reviews)
+		if err != nil {
+			return nil, err
+		}
+		people.Register(r.publicGRPC, conn)
+		people.Register(r.innerGRPC, conn)
+	}
 	if err := r.serveInner(); err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 	"sabha.dev/services/gateway/internal/cards"
 	"sabha.dev/services/gateway/internal/edge"
 	"sabha.dev/services/gateway/internal/legacy"
+	"sabha.dev/services/gateway/internal/people"
 )
 
 // Bounds of an HTTP connection.
@@ -64,7 +65,13 @@ func (r *Running) serveHTTP(c Config, guard *edge.Guard, source *cards.Source, p
 	if r.publicTLS != nil {
 		public = r.publicTLS.Web(public)
 	}
-	r.serveWeb(public, handler{paths: paths, a2a: a2a, guard: guard})
+	own := handler{paths: paths, a2a: a2a, guard: guard}
+	if r.reviews {
+		if own.reviews, err = people.Handler(r.innerConn, edge.MaxRequest); err != nil {
+			return err
+		}
+	}
+	r.serveWeb(public, own)
 	if c.HTTP == "" {
 		return nil
 	}
@@ -109,7 +116,9 @@ func publishedKeys(keys identity.Keyring) (http.Handler, error) {
 type handler struct {
 	paths map[string]http.Handler
 	a2a   http.Handler
-	guard *edge.Guard
+	// reviews serves what is under people.Path; nil where there are none.
+	reviews http.Handler
+	guard   *edge.Guard
 }
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -131,6 +140,10 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if own, ok := h.paths[r.URL.Path]; ok {
 		own.ServeHTTP(w, r)
+		return
+	}
+	if h.reviews != nil && strings.HasPrefix(r.URL.Path, people.Path) {
+		h.reviews.ServeHTTP(w, r)
 		return
 	}
 	h.a2a.ServeHTTP(w, r)

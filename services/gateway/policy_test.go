@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	reviewv1 "sabha.dev/gen/sabha/review/v1"
 	"sabha.dev/services/gateway"
 )
 
@@ -21,14 +22,15 @@ const (
 )
 
 // who is the expected answer to nobody, to a caller without scopes, to the scopes
-// that only see, and to those that act.
-type who struct{ nobody, caller, reader, operator string }
+// that only see, to those that act, and to that of reviewers.
+type who struct{ nobody, caller, reader, operator, reviewer string }
 
 var (
-	everyone  = who{admitted, admitted, admitted, admitted}
-	overseers = who{unknown, refused, admitted, admitted}
-	operators = who{unknown, refused, refused, admitted}
-	noOne     = who{refused, refused, refused, refused}
+	everyone  = who{admitted, admitted, admitted, admitted, admitted}
+	overseers = who{unknown, refused, admitted, admitted, refused}
+	operators = who{unknown, refused, refused, admitted, refused}
+	noOne     = who{refused, refused, refused, refused, refused}
+	people    = who{unknown, refused, admitted, admitted, admitted} // of whom the review service chooses
 )
 
 // decided is the decision on every method that the public port registers.
@@ -65,13 +67,26 @@ var decided = map[string]who{
 	adminv1.AdminService_CancelTasks_FullMethodName:                  operators,
 	adminv1.AdminService_Watch_FullMethodName:                        noOne, // only the console, of each service itself
 	adminv1.AdminService_GetCard_FullMethodName:                      noOne,
+	reviewv1.ReviewService_ListItems_FullMethodName:                  people,
+	reviewv1.ReviewService_GetItem_FullMethodName:                    people,
+	reviewv1.ReviewService_Claim_FullMethodName:                      people,
+	reviewv1.ReviewService_Release_FullMethodName:                    people,
+	reviewv1.ReviewService_Reassign_FullMethodName:                   people,
+	reviewv1.ReviewService_Decide_FullMethodName:                     people,
+	reviewv1.ReviewService_DecideBatch_FullMethodName:                people,
+	reviewv1.ReviewService_Ask_FullMethodName:                        people,
+	reviewv1.ReviewService_ListQueues_FullMethodName:                 people,
+	reviewv1.DiscussionService_ListDiscussions_FullMethodName:        people,
+	reviewv1.DiscussionService_GetDiscussion_FullMethodName:          people,
+	reviewv1.DiscussionService_Reply_FullMethodName:                  people,
+	reviewv1.DiscussionService_Acknowledge_FullMethodName:            people,
 	grpc_health_v1.Health_Check_FullMethodName:                       everyone,
 	grpc_health_v1.Health_List_FullMethodName:                        noOne,
 	grpc_health_v1.Health_Watch_FullMethodName:                       noOne,
 }
 
 func TestEveryRegisteredMethodHasADecision(t *testing.T) {
-	r := start(t)
+	r := start(t, withReviews)
 	keys := map[string]string{
 		"caller":   r.newKey(t, "-subject", "asha"),
 		"viewer":   r.newKey(t, "-subject", "vera", "-scopes", "viewer"),
@@ -87,7 +102,7 @@ func TestEveryRegisteredMethodHasADecision(t *testing.T) {
 			continue
 		}
 		for name, want := range map[string]string{
-			"nobody": want.nobody, "caller": want.caller, "reviewer": want.caller, "viewer": want.reader, "auditor": want.reader,
+			"nobody": want.nobody, "caller": want.caller, "reviewer": want.reviewer, "viewer": want.reader, "auditor": want.reader,
 			"operator": want.operator, "admin": want.operator,
 		} {
 			q := request{}
@@ -109,7 +124,7 @@ func TestEveryRegisteredMethodHasADecision(t *testing.T) {
 }
 
 func TestTheDecisionsNameOnlyWhatIsRegistered(t *testing.T) {
-	r := start(t)
+	r := start(t, withReviews)
 	registered := gateway.Registered(r.Running)
 	for method := range decided {
 		if i := sort.SearchStrings(registered, method); i == len(registered) || registered[i] != method {

@@ -137,7 +137,7 @@ func start(t testing.TB, change ...func(*gateway.Config)) *rig {
 		nats: natstest.New(t).Connect(t), logs: &syncBuffer{c: make(chan struct{}, 1)}, backstage: map[string]*service.Running{},
 	}
 	ring := identity.Keyring{}
-	for _, s := range []string{"gateway", "planner", "research"} {
+	for _, s := range []string{"gateway", "planner", "research", "review"} {
 		public, private, err := ed25519.GenerateKey(nil)
 		if err != nil {
 			t.Fatal(err)

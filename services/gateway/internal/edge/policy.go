@@ -3,10 +3,12 @@ package edge
 import (
 	oldpb "github.com/a2aproject/a2a-go/a2apb"
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"sabha.dev/chassis/identity"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	reviewv1 "sabha.dev/gen/sabha/review/v1"
 )
 
 // rule says who may call a method.
@@ -54,6 +56,11 @@ func makePolicy() map[string]rule {
 		a2apb.A2AService_GetExtendedAgentCard_FullMethodName,
 	} {
 		p[m] = rule{a2a: true}
+	}
+	for _, s := range []grpc.ServiceDesc{reviewv1.ReviewService_ServiceDesc, reviewv1.DiscussionService_ServiceDesc} {
+		for _, m := range s.Methods {
+			p["/"+s.ServiceName+"/"+m.MethodName] = rule{scopes: identity.Roles()} // the service knows who may do what
+		}
 	}
 	for _, m := range oldpb.A2AService_ServiceDesc.Methods {
 		p["/"+oldpb.A2AService_ServiceDesc.ServiceName+"/"+m.MethodName] = rule{relayed: true}
