@@ -15,10 +15,15 @@ import (
 	"sabha.dev/services/planner/playbook"
 )
 
-// Bounds of what a reviewer is shown beside the content, which is never cut.
+// Bounds of what a reviewer is shown beside the content, which is never cut. Together
+// they stay under what the review agent keeps.
 const (
-	mostValue   = 16 << 10 // bytes of JSON of one step's inputs or output
+	mostText    = 16 << 10  // bytes of the request, of a reason
+	mostPlan    = 512 << 10 // bytes of JSON of the inputs and outputs of all steps
+	mostValue   = 16 << 10  // and of one of them
+	mostPassage = 4 << 10   // bytes of a source
 	mostSources = 50
+	mostReasons = 50
 	mostTitle   = 120 // code points
 )
 
@@ -30,7 +35,7 @@ func (i *interpreter) snapshot(st playbook.Start) map[string]any {
 		"kind": book.Kind(s), "effect": effect(book, s), "request": i.request(), "sources": i.sources(s), "plan": i.steps(),
 		"product": book.Product, "risk": string(s.Risk), "playbook": book.Name, "step": s.ID, "reasons": []any{},
 	}
-	in["title"] = title(in["request"].(string))
+	in["title"] = orElse(title(in["request"].(string)), book.Name+": "+s.ID)
 	if v := st.Verdict; v != nil {
 		in["confidence"], in["reasons"] = v.Confidence, texts(v.Reasons)
 	} else if s.Description != "" {
@@ -60,7 +65,7 @@ func (i *interpreter) request() string {
 			continue
 		}
 		if text := agent.TextOf(m.GetParts()); text != "" {
-			return text
+			return cut(text, mostText)
 		}
 		break
 	}
@@ -68,7 +73,15 @@ func (i *interpreter) request() string {
 	if err != nil {
 		return ""
 	}
-	return string(raw)
+	return cut(string(raw), mostText)
+}
+
+// cut shortens a text to so many bytes.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
 // title is the first line of a request.
@@ -84,9 +97,10 @@ func title(request string) string {
 }
 
 func texts(list []string) []any {
+	list = list[:min(len(list), mostReasons)]
 	out := make([]any, len(list))
 	for n, s := range list {
-		out[n] = storable(s)
+		out[n] = cut(storable(s), mostText)
 	}
 	return out
 }
@@ -94,15 +108,16 @@ func texts(list []string) []any {
 // steps are the plan's steps with what went in and what came out.
 func (i *interpreter) steps() map[string]any {
 	list := make([]any, 0, len(i.plan.book.Steps))
+	most := min(mostValue, mostPlan/(2*len(i.plan.book.Steps)))
 	for _, s := range i.plan.book.Steps {
 		step := map[string]any{"step": s.ID, "agent": s.Agent, "skill": s.Skill, "state": string(playbook.Pending)}
 		if s.Description != "" {
 			step["description"] = s.Description
 		}
 		if r := i.plan.current(s); r != nil {
-			step["state"], step["inputs"] = string(r.State), bounded(r.Inputs)
+			step["state"], step["inputs"] = string(r.State), bounded(r.Inputs, most)
 			if r.State == playbook.Completed {
-				step["output"] = bounded(map[string]any{"text": r.Output.Text, "data": r.Output.Data})
+				step["output"] = bounded(map[string]any{"text": r.Output.Text, "data": r.Output.Data}, most)
 			}
 			if r.Reason != "" {
 				step["reason"] = r.Reason
@@ -115,20 +130,20 @@ func (i *interpreter) steps() map[string]any {
 		list = append(list, step)
 	}
 	return map[string]any{
-		"playbook": i.plan.book.Name, "version": string(i.plan.book.Version), "input": bounded(i.plan.input), "steps": list,
+		"playbook": i.plan.book.Name, "version": string(i.plan.book.Version), "input": bounded(i.plan.input, mostValue), "steps": list,
 	}
 }
 
 // bounded is a value, or its beginning when it is long.
-func bounded(v map[string]any) any {
+func bounded(v map[string]any, most int) any {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return nil
 	}
-	if len(raw) <= mostValue {
+	if len(raw) <= most {
 		return v
 	}
-	return map[string]any{"cut": true, "bytes": float64(len(raw)), "beginning": strings.ToValidUTF8(string(raw[:mostValue]), "")}
+	return map[string]any{"cut": true, "bytes": float64(len(raw)), "beginning": cut(string(raw), most)}
 }
 
 // sources are what the steps before a review rest on: the citations of their outputs,
@@ -179,5 +194,5 @@ func source(x any) map[string]any {
 		}
 		location = strings.Join(words, " › ")
 	}
-	return map[string]any{"title": orElse(heading, document), "document": document, "location": location, "text": text}
+	return map[string]any{"title": orElse(heading, document), "document": document, "location": location, "text": cut(text, mostPassage)}
 }
