@@ -27,6 +27,7 @@ import (
 	"sabha.dev/chassis/service"
 	"sabha.dev/chassis/sqldb"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 	"sabha.dev/services/gateway/internal/callers"
 	"sabha.dev/services/gateway/internal/cards"
 	"sabha.dev/services/gateway/internal/edge"
@@ -209,12 +210,13 @@ func (r *Running) connect(c Config) (*cards.Source, *oversight.Service, error) {
 	}
 	source := cards.New(r.address, published, r.base.Clock, r.base.Log)
 	r.proxy = proxy.New(agents, source)
-	return source, oversight.New(overseen[front], overseen, r.base.Log), nil
+	return source, oversight.New(overseen[front], overseen, plannerv1.NewPlannerServiceClient(conns[front]), r.base.Log), nil
 }
 
 func (r *Running) registered(s *grpc.Server, admin *oversight.Service) *grpc.Server {
 	a2apb.RegisterA2AServiceServer(s, r.proxy)
 	adminv1.RegisterAdminServiceServer(s, admin)
+	plannerv1.RegisterPlannerServiceServer(s, admin)
 	grpc_health_v1.RegisterHealthServer(s, r.health)
 	return s
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
 	"sabha.dev/services/gateway"
 )
@@ -65,6 +66,11 @@ var decided = map[string]who{
 	adminv1.AdminService_GetFigures_FullMethodName:                   overseers,
 	adminv1.AdminService_ResendPush_FullMethodName:                   operators,
 	adminv1.AdminService_CancelTasks_FullMethodName:                  operators,
+	plannerv1.PlannerService_GetPlan_FullMethodName:                  overseers,
+	plannerv1.PlannerService_ListPlaybooks_FullMethodName:            overseers,
+	plannerv1.PlannerService_GetPlaybook_FullMethodName:              overseers,
+	plannerv1.PlannerService_RetryStep_FullMethodName:                operators,
+	plannerv1.PlannerService_ForkPlan_FullMethodName:                 operators,
 	adminv1.AdminService_Watch_FullMethodName:                        noOne, // only the console, of each service itself
 	adminv1.AdminService_GetCard_FullMethodName:                      noOne,
 	reviewv1.ReviewService_ListItems_FullMethodName:                  people,

@@ -25,6 +25,7 @@ import (
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/ext"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 )
 
 // ProtocolVersion is the A2A version that is spoken.
@@ -45,6 +46,7 @@ type Client struct {
 	conn     *grpc.ClientConn
 	agent    a2apb.A2AServiceClient
 	overseer adminv1.AdminServiceClient
+	plans    plannerv1.PlannerServiceClient
 	clock    clock.Clock
 	notice   func(string)
 }
@@ -90,7 +92,8 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 	}
 	return &Client{
 		server: o.Server, key: o.Key, target: t, tenant: i.GetTenant(), conn: conn,
-		agent: a2apb.NewA2AServiceClient(conn), overseer: adminv1.NewAdminServiceClient(conn), clock: o.Clock, notice: o.Notice,
+		agent: a2apb.NewA2AServiceClient(conn), overseer: adminv1.NewAdminServiceClient(conn),
+		plans: plannerv1.NewPlannerServiceClient(conn), clock: o.Clock, notice: o.Notice,
 	}, nil
 }
 
@@ -174,6 +177,22 @@ func (c *Client) Resend(ctx context.Context, p *adminv1.DeadPush) error {
 	defer cancel()
 	_, err := c.overseer.ResendPush(ctx, &adminv1.ResendPushRequest{Service: p.GetService(), TaskId: p.GetTaskId(), ConfigId: p.GetConfigId()})
 	return c.fault(err)
+}
+
+// Retry has a step that waits for its next try run now.
+func (c *Client) Retry(ctx context.Context, taskID, step string) error {
+	ctx, cancel := c.call(ctx)
+	defer cancel()
+	_, err := c.plans.RetryStep(ctx, &plannerv1.RetryStepRequest{TaskId: taskID, Step: step})
+	return c.fault(err)
+}
+
+// Fork begins an ended task again at a step and gives the new task's id.
+func (c *Client) Fork(ctx context.Context, taskID, step string) (string, error) {
+	ctx, cancel := c.call(ctx)
+	defer cancel()
+	res, err := c.plans.ForkPlan(ctx, &plannerv1.ForkPlanRequest{TaskId: taskID, Step: step})
+	return res.GetTaskId(), c.fault(err)
 }
 
 // call bounds a single answer; streams take as long as their task.

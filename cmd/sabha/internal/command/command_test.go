@@ -300,7 +300,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"unknown command", "", []string{"tsk"}, 2, "sabha: unknown command \"tsk\" for \"sabha\"; did you mean ask or task?\nSee: sabha --help\n"},
 		{"unknown flag", "", []string{"up", "--nope"}, 2, "sabha: unknown flag: --nope\nSee: sabha up --help\n"},
 		{"no argument", "", []string{"task", "get"}, 2, "sabha: sabha task get takes one argument, not 0; write: sabha task get TASK [flags]\nSee: sabha task get --help\n"},
-		{"no subcommand", "", []string{"task"}, 2, "sabha: task what? One of: cancel, get, list, watch\nSee: sabha task --help\n"},
+		{"no subcommand", "", []string{"task"}, 2, "sabha: task what? One of: cancel, fork, get, list, retry, watch\nSee: sabha task --help\n"},
 		{"bad address", "", []string{"up", "--grpc", "9090"}, 2, "sabha: --grpc \"9090\" is not an address; write HOST:PORT or :PORT\nSee: sabha up --help\n"},
 		{"no documents", "", []string{"demo", "--docs", "/no/where"}, 1, "sabha: the documents folder /no/where does not exist\nMake it, or name another with --docs\n"},
 		{"no folder", "", []string{"ingest", "/no/where"}, 1, "sabha: /no/where is not a folder that can be read\nName the folder that holds the documents\n"},

@@ -13,8 +13,8 @@ import (
 )
 
 func (r *run) task() *cobra.Command {
-	c := &cobra.Command{Use: "task", Short: "List, read, watch and cancel your tasks", Args: cobra.NoArgs}
-	c.AddCommand(r.taskList(), r.taskGet(), r.taskWatch(), r.taskCancel())
+	c := &cobra.Command{Use: "task", Short: "List, read, watch and cancel your tasks; try a step again", Args: cobra.NoArgs}
+	c.AddCommand(r.taskList(), r.taskGet(), r.taskWatch(), r.taskCancel(), r.taskRetry(), r.taskFork())
 	return group(c)
 }
 

@@ -19,6 +19,7 @@ import (
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 )
 
 // Script is how the platform answers; what is nil is answered as unknown task.
@@ -33,6 +34,8 @@ type Script struct {
 	Hops      func(id string) ([]*adminv1.Hop, error)
 	Dead      func(service string) ([]*adminv1.DeadPush, error)
 	Resend    func(*adminv1.ResendPushRequest) error
+	Retry     func(task, step string) error
+	Fork      func(task, step string) (string, error)
 }
 
 // Platform is a running script.
@@ -46,9 +49,10 @@ type Platform struct {
 	a2apb.UnimplementedA2AServiceServer
 }
 
-// overseer is its admin service.
+// overseer is its admin service, and that of its plans.
 type overseer struct {
 	adminv1.UnimplementedAdminServiceServer
+	plannerv1.UnimplementedPlannerServiceServer
 	p *Platform
 }
 
@@ -63,6 +67,7 @@ func Start(t *testing.T, s Script) *Platform {
 	server := grpc.NewServer()
 	a2apb.RegisterA2AServiceServer(server, p)
 	adminv1.RegisterAdminServiceServer(server, overseer{p: p})
+	plannerv1.RegisterPlannerServiceServer(server, overseer{p: p})
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -202,6 +207,25 @@ func (o overseer) ResendPush(ctx context.Context, req *adminv1.ResendPushRequest
 		return nil, status(fault.NoTask(req.GetTaskId()))
 	}
 	return &adminv1.ResendPushResponse{}, status(o.p.script.Resend(req))
+}
+
+// RetryStep runs the script's Retry.
+func (o overseer) RetryStep(ctx context.Context, req *plannerv1.RetryStepRequest) (*plannerv1.RetryStepResponse, error) {
+	o.p.note(ctx)
+	if o.p.script.Retry == nil {
+		return nil, status(fault.NoTask(req.GetTaskId()))
+	}
+	return &plannerv1.RetryStepResponse{}, status(o.p.script.Retry(req.GetTaskId(), req.GetStep()))
+}
+
+// ForkPlan runs the script's Fork.
+func (o overseer) ForkPlan(ctx context.Context, req *plannerv1.ForkPlanRequest) (*plannerv1.ForkPlanResponse, error) {
+	o.p.note(ctx)
+	if o.p.script.Fork == nil {
+		return nil, status(fault.NoTask(req.GetTaskId()))
+	}
+	id, err := o.p.script.Fork(req.GetTaskId(), req.GetStep())
+	return &plannerv1.ForkPlanResponse{TaskId: id}, status(err)
 }
 
 // Event reads an event in its JSON form.

@@ -8,6 +8,7 @@ import (
 
 	"sabha.dev/chassis/identity"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
 )
 
@@ -41,6 +42,12 @@ func makePolicy() map[string]rule {
 		adminv1.AdminService_GetFigures_FullMethodName:     overseers,
 		adminv1.AdminService_ResendPush_FullMethodName:     operators,
 		adminv1.AdminService_CancelTasks_FullMethodName:    operators,
+
+		plannerv1.PlannerService_GetPlan_FullMethodName:       overseers,
+		plannerv1.PlannerService_ListPlaybooks_FullMethodName: overseers,
+		plannerv1.PlannerService_GetPlaybook_FullMethodName:   overseers,
+		plannerv1.PlannerService_RetryStep_FullMethodName:     operators,
+		plannerv1.PlannerService_ForkPlan_FullMethodName:      operators,
 	}
 	for _, m := range []string{
 		a2apb.A2AService_SendMessage_FullMethodName,

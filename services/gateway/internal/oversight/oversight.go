@@ -16,12 +16,15 @@ import (
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 )
 
 // Service asks the services of the platform. Its callers have been checked for
 // their scope; what they ask is logged with who asked.
 type Service struct {
 	adminv1.UnimplementedAdminServiceServer
+	plannerv1.UnimplementedPlannerServiceServer
+	plans    plannerv1.PlannerServiceClient
 	front    adminv1.AdminServiceClient
 	services map[string]adminv1.AdminServiceClient
 	log      *slog.Logger
@@ -31,9 +34,10 @@ type Service struct {
 const front = "planner"
 
 // New makes the service over the admin services of the front agent, which has
-// the requests of clients, and of every service that records hops, by name.
-func New(front adminv1.AdminServiceClient, services map[string]adminv1.AdminServiceClient, log *slog.Logger) *Service {
-	return &Service{front: front, services: services, log: log}
+// the requests of clients, and of every service that records hops, by name, and over
+// the plans of the front agent.
+func New(front adminv1.AdminServiceClient, services map[string]adminv1.AdminServiceClient, plans plannerv1.PlannerServiceClient, log *slog.Logger) *Service {
+	return &Service{front: front, services: services, plans: plans, log: log}
 }
 
 func (s *Service) outgoing(ctx context.Context, method, about string) (context.Context, error) {

@@ -40,7 +40,7 @@ func TestAChildLeadsToTheWholeRequestInOrder(t *testing.T) {
 	planner := trail{hops: []*adminv1.Hop{hop("planner", "p1", "p1", 0), hop("planner", "p2", "p2", 0)}}
 	research := trail{hops: []*adminv1.Hop{hop("research", "r2", "p1", 3), hop("research", "r1", "p1", 1)}}
 	validator := trail{hops: []*adminv1.Hop{hop("validator", "v1", "p1", 3)}}
-	s := oversight.New(planner, map[string]adminv1.AdminServiceClient{"planner": planner, "research": research, "validator": validator}, slog.New(slog.DiscardHandler))
+	s := oversight.New(planner, map[string]adminv1.AdminServiceClient{"planner": planner, "research": research, "validator": validator}, nil, slog.New(slog.DiscardHandler))
 	ctx := identity.WithCall(t.Context(), identity.Call{Principal: identity.Principal{Subject: "alma"}})
 	for task, want := range map[string]string{
 		"p1": "planner p1, research r1, research r2, validator v1",

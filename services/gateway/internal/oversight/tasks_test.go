@@ -59,7 +59,7 @@ func TestTheFrontAgentIsAskedUnlessAServiceIsNamed(t *testing.T) {
 	planner := &desk{name: "planner"}
 	s := oversight.New(planner, map[string]adminv1.AdminServiceClient{
 		"planner": planner, "research": &desk{name: "research"}, "validator": &desk{name: "validator", away: true},
-	}, slog.New(slog.NewTextHandler(&logs, nil)))
+	}, nil, slog.New(slog.NewTextHandler(&logs, nil)))
 	ctx := identity.WithCall(t.Context(), identity.Call{Principal: identity.Principal{Subject: "olga", Organisation: "ops"}})
 	for service, want := range map[string]string{"": "planner", "planner": "planner", "research": "research"} {
 		list, err := s.ListTasks(ctx, &adminv1.ListTasksRequest{Service: service})
@@ -98,7 +98,7 @@ func TestTheFrontAgentIsAskedUnlessAServiceIsNamed(t *testing.T) {
 func TestFiguresAreThoseOfThePlatform(t *testing.T) {
 	planner := &desk{name: "planner"}
 	services := map[string]adminv1.AdminServiceClient{"planner": planner, "research": &desk{name: "research"}}
-	s := oversight.New(planner, services, slog.New(slog.DiscardHandler))
+	s := oversight.New(planner, services, nil, slog.New(slog.DiscardHandler))
 	ctx := identity.WithCall(t.Context(), identity.Call{Principal: identity.Principal{Subject: "olga"}})
 	all, err := s.GetFigures(ctx, &adminv1.GetFiguresRequest{})
 	if err != nil {
