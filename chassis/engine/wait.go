@@ -57,7 +57,7 @@ func (e *Engine) await(ctx context.Context, a accepted, atOnce bool) (*taskstore
 		case <-a.run.news:
 			// What a run has in memory that goes on, or has lost its task, is not what is stored.
 			if a.run.over.Load() && a.run.h.Err() == nil {
-				if rec := a.run.h.Record(); settled(ctx, rec.Task) {
+				if rec := a.run.h.Final(); settled(ctx, rec.Task) {
 					return answer(rec)
 				}
 			}

@@ -82,7 +82,7 @@ func (s *Store) Begin(r *Record, messageID string, rows ...Rows) (*Handle, <-cha
 	h := &Handle{store: s, rec: r}
 	w := &pendingWrite{rec: r, rows: rows, first: &first{
 		messageID: messageID,
-		event:     &a2apb.StreamResponse{Payload: &a2apb.StreamResponse_Task{Task: proto.CloneOf(r.Task)}},
+		event:     &a2apb.StreamResponse{Payload: &a2apb.StreamResponse_Task{Task: shallow(r.Task)}},
 	}}
 	stored := make(chan error, 1)
 	w.waiters = []waiter{{mutation: -1, result: stored}}

@@ -69,6 +69,16 @@ func (h *Handle) Record() *Record {
 	return h.rec.clone()
 }
 
+// Final is the record of a run that is over, when nothing of it is on its way any
+// more. Its elements are shared and must not be changed.
+func (h *Handle) Final() *Record {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := *h.rec
+	r.Task = shallow(h.rec.Task)
+	return &r
+}
+
 // View calls f with the current record, which f must neither change nor keep.
 func (h *Handle) View(f func(*Record)) {
 	h.mu.Lock()
