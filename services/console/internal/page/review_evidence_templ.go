@@ -37,7 +37,7 @@ func deskContent(d ReviewDesk) templ.Component {
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
 		i := d.item()
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"panel\" aria-labelledby=\"content-title\"><header><h3 id=\"content-title\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"panel\" aria-labelledby=\"content-title\"><header><h2 id=\"content-title\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -50,7 +50,7 @@ func deskContent(d ReviewDesk) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</h3>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</h2>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1057,7 +1057,7 @@ func deskEvidence(d ReviewDesk) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		i := d.item()
 		if len(d.Item.GetReasons()) > 0 || i.Confidence != nil {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 100, "<section class=\"panel\" aria-labelledby=\"why-title\"><header><h3 id=\"why-title\">Why you are asked</h3>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 100, "<section class=\"panel\" aria-labelledby=\"why-title\"><header><h2 id=\"why-title\">Why you are asked</h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1133,7 +1133,7 @@ func deskEvidence(d ReviewDesk) templ.Component {
 		}
 		for n, x := range d.Item.GetExchanges() {
 			if n == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 110, "<h3 class=\"between\">Asked of the requester</h3>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 110, "<h2 class=\"between\">Asked of the requester</h2>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1163,7 +1163,7 @@ func deskEvidence(d ReviewDesk) templ.Component {
 			}
 		}
 		if len(d.Item.GetSources()) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 114, "<section class=\"panel\" aria-labelledby=\"sources-title\"><header><h3 id=\"sources-title\">Sources</h3><small>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 114, "<section class=\"panel\" aria-labelledby=\"sources-title\"><header><h2 id=\"sources-title\">Sources</h2><small>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1231,7 +1231,7 @@ func deskEvidence(d ReviewDesk) templ.Component {
 			}
 		}
 		if d.Item.GetRequest() != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 121, "<section class=\"panel\" aria-labelledby=\"request-title\"><header><h3 id=\"request-title\">The request</h3></header><p class=\"pad prose\" dir=\"auto\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 121, "<section class=\"panel\" aria-labelledby=\"request-title\"><header><h2 id=\"request-title\">The request</h2></header><p class=\"pad prose\" dir=\"auto\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1258,7 +1258,7 @@ func deskEvidence(d ReviewDesk) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(d.Item.GetContext().GetFields()) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 123, "<details class=\"panel folded\"><summary><h3>Further facts</h3></summary><div class=\"pad\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 123, "<details class=\"panel folded\"><summary><h2>Further facts</h2></summary><div class=\"pad\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1272,7 +1272,7 @@ func deskEvidence(d ReviewDesk) templ.Component {
 			}
 		}
 		if len(d.Item.GetHistory()) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 125, "<section class=\"panel\" aria-labelledby=\"history-title\"><header><h3 id=\"history-title\">History</h3></header><ol class=\"history\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 125, "<section class=\"panel\" aria-labelledby=\"history-title\"><header><h2 id=\"history-title\">History</h2></header><ol class=\"history\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -33,7 +33,7 @@ func deskPlan(d ReviewDesk) templ.Component {
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
 		if steps := planSteps(d.Item.GetPlan()); len(steps) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<details class=\"panel folded\"><summary><h3>The plan at that time</h3><small>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<details class=\"panel folded\"><summary><h2>The plan at that time</h2><small>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -129,7 +129,7 @@ func deskPlan(d ReviewDesk) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if len(d.Item.GetPlan().GetFields()) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<details class=\"panel folded\"><summary><h3>The plan at that time</h3></summary><div class=\"pad\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<details class=\"panel folded\"><summary><h2>The plan at that time</h2></summary><div class=\"pad\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -165,7 +165,7 @@ func deskLabels(labels *structpb.Struct) templ.Component {
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
 		if words := labelWords(labels); len(words) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<section class=\"panel\" aria-labelledby=\"labels-title\"><header><h3 id=\"labels-title\">Labels</h3></header><p class=\"pad badges\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<section class=\"panel\" aria-labelledby=\"labels-title\"><header><h2 id=\"labels-title\">Labels</h2></header><p class=\"pad badges\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

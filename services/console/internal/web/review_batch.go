@@ -15,7 +15,7 @@ import (
 // reviewBatch compares the items of a kind, or those with the ids.
 func (s *Site) reviewBatch(r *http.Request) page.View {
 	q := r.URL.Query()
-	key, ids := q.Get("key"), q["id"]
+	key, ids := q.Get("key"), q["item"]
 	if key == "" && len(ids) > 0 {
 		d, err := s.desk.Item(r.Context(), ids[0])
 		if err != nil {
@@ -62,7 +62,7 @@ func (s *Site) decideBatch(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	r = r.WithContext(ctx)
 	b := page.ReviewBatch{Key: r.PostFormValue("key"), Reason: strings.TrimSpace(r.PostFormValue("reason"))}
-	ids := r.PostForm["id"]
+	ids := r.PostForm["item"]
 	q := &reviewv1.DecideBatchRequest{}
 	for _, id := range ids {
 		q.Decisions = append(q.Decisions, &reviewv1.DecideRequest{

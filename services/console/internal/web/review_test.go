@@ -313,7 +313,7 @@ func TestWhoAskedMayNotDecide(t *testing.T) {
 	id := o.item(1, 10, func(d *reviewv1.Detail) { d.Item.Requester = "acme/asha" })
 	_, page := o.get("asha", "/review/"+id)
 	shows(t, page, "You may not decide on this item.", "You asked for it yourself, and somebody else has to decide.")
-	hides(t, page, `id="decide"`, `class="pick" name="id"`)
+	hides(t, page, `id="decide"`, `class="pick" name="item"`)
 }
 
 func TestABatchIsComparedAndDecidedTogether(t *testing.T) {
@@ -328,10 +328,10 @@ func TestABatchIsComparedAndDecidedTogether(t *testing.T) {
 	_, page := o.get("asha", "/review/batch?key=k")
 	shows(t, page, "3 items of one kind", "The same in all", "terms.currency", `<th scope="col">amount</th>`, `name="digest.`+ids[2]+`"`)
 	hides(t, page, `<th scope="col">terms.currency</th>`, reviewtest.ID(9))
-	_, page = o.get("asha", "/review/batch?id="+ids[0]+"&id="+ids[2])
+	_, page = o.get("asha", "/review/batch?item="+ids[0]+"&item="+ids[2])
 	shows(t, page, "2 items of one kind")
 	hides(t, page, "row-"+ids[1])
-	form := url.Values{"key": {"k"}, "approve": {"true"}, "reason": {"As agreed"}, "id": ids}
+	form := url.Values{"key": {"k"}, "approve": {"true"}, "reason": {"As agreed"}, "item": ids}
 	for _, id := range ids {
 		form.Set("digest."+id, "digest-1")
 	}

@@ -85,13 +85,13 @@ showPicks();
 // The table of a batch: how many are selected, and all or none.
 function countRows() {
   const n = document.querySelector("[data-picked-rows]");
-  if (n) n.textContent = document.querySelectorAll(".batch-table input[name=id]:checked").length;
+  if (n) n.textContent = document.querySelectorAll(".batch-table input[name=item]:checked").length;
 }
 document.addEventListener("change", (e) => e.target.closest?.(".batch-table") && countRows());
 document.addEventListener("put", countRows);
 document.addEventListener("click", (e) => {
   if (!e.target.closest?.("[data-all]")) return;
-  const boxes = [...document.querySelectorAll(".batch-table input[name=id]")];
+  const boxes = [...document.querySelectorAll(".batch-table input[name=item]")];
   const on = boxes.some((b) => !b.checked);
   for (const b of boxes) b.checked = on;
   countRows();
