@@ -81,6 +81,9 @@ type Request struct {
 	// RootTaskID is the task that the client started: this one if it is one. It is there
 	// when a task runs.
 	RootTaskID string
+	// AtOnce says that the caller does not wait for the task: returnImmediately of the
+	// send's configuration. It is there when a first message is checked.
+	AtOnce bool
 }
 
 // Run is a task in execution. Its methods are safe for concurrent use. Updates

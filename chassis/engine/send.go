@@ -115,7 +115,10 @@ func (e *Engine) accept(ctx context.Context, req *a2apb.SendMessageRequest, watc
 		return accepted{}, err
 	}
 	if skill.Check != nil {
-		r := &agent.Request{Message: m, Skill: skill.ID, Principal: call.Principal, Caller: call.Actor, TraceID: trace.Of(ctx).TraceID}
+		r := &agent.Request{
+			Message: m, Skill: skill.ID, Principal: call.Principal, Caller: call.Actor, TraceID: trace.Of(ctx).TraceID,
+			AtOnce: req.GetConfiguration().GetReturnImmediately(),
+		}
 		if err := skill.Check(ctx, r); err != nil {
 			return accepted{}, err
 		}

@@ -14,6 +14,7 @@ import (
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
 	"sabha.dev/services/review/internal/a2aagent"
 	"sabha.dev/services/review/internal/desk"
+	"sabha.dev/services/review/internal/discussion"
 	"sabha.dev/services/review/internal/item"
 	"sabha.dev/services/review/internal/policy"
 	"sabha.dev/services/review/internal/sqlstore"
@@ -54,13 +55,20 @@ func build(c Config, b *service.Base) (*service.Persona, error) {
 	}
 	tasks := &tasks{}
 	people := desk.New(items, tasks, queues{rules}, b.Clock)
+	board := discussion.NewBoard(b.DB, b.Clock)
+	a := a2aagent.New(items, rules, b.Clock, counts, b.Release, board.Skill())
+	a.Route = discussion.Route
 	return &service.Persona{
-		Agent:  a2aagent.New(items, rules, b.Clock, counts, b.Release),
-		Engine: func(e *engine.Engine) { tasks.Engine = e },
+		Agent: a,
+		Engine: func(e *engine.Engine) {
+			tasks.Engine = e
+			board.Serve(e.Store)
+		},
 		Services: func(s grpc.ServiceRegistrar) {
 			reviewv1.RegisterReviewServiceServer(s, people)
+			reviewv1.RegisterDiscussionServiceServer(s, &discussion.RPC{Board: board})
 		},
-		Policy: edges(reviewv1.ReviewService_ServiceDesc),
+		Policy: edges(reviewv1.ReviewService_ServiceDesc, reviewv1.DiscussionService_ServiceDesc),
 	}, nil
 }
 
