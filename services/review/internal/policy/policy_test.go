@@ -216,6 +216,33 @@ func TestThePolicyActsWhenNobodyDecides(t *testing.T) {
 	}
 }
 
+func TestTheTimeOfTheRequesterDoesNotEscalate(t *testing.T) {
+	p := parse(t, bank)
+	monday := at(t, "2026-11-30T08:00:00+01:00")
+	i := &item.Item{Terms: p.Terms(item.Subject{Product: "mortgage", Risk: "high"}, monday), CreatedAt: monday}
+	// Asked an hour before the first escalation, which would be at ten.
+	i.State, i.AskedAt = reviewv1.State_STATE_ASKED, monday.Add(time.Hour)
+	for _, now := range []time.Time{monday.Add(2 * time.Hour), monday.Add(20 * time.Hour)} {
+		if s := policy.Next(i, now); s.Escalate || !s.Next.Equal(now.Add(time.Hour)) {
+			t.Errorf("at %s: %+v; want nothing for as long as there was to go", now, s)
+		}
+	}
+	i.AskedAt = monday.Add(2*time.Hour - time.Second)
+	if s := policy.Next(i, monday.Add(3*time.Hour)); s.Escalate || !s.Next.Equal(monday.Add(3*time.Hour+5*time.Minute)) {
+		t.Errorf("a second before the escalation: %+v; want a look in five minutes", s)
+	}
+	if s := policy.Next(i, at(t, "2026-12-07T08:00:00+01:00")); s.End != reviewv1.State_STATE_EXPIRED {
+		t.Errorf("at its end: %+v, want it expired", s)
+	}
+	i.State, i.AskedAt, i.Paused = reviewv1.State_STATE_OPEN, time.Time{}, 3*time.Hour
+	if s := policy.Next(i, monday.Add(5*time.Hour-1)); s.Escalate || !s.Next.Equal(monday.Add(5*time.Hour)) {
+		t.Errorf("after three hours of waiting: %+v, want the escalation three hours later", s)
+	}
+	if s := policy.Next(i, monday.Add(5*time.Hour)); !s.Escalate {
+		t.Errorf("then: %+v, want the escalation", s)
+	}
+}
+
 func TestAPolicyThatIsWrongSaysWhereAndWhatToDo(t *testing.T) {
 	const head = "owner: o\nreview_date: 2027-01-31\nversion: 1\n"
 	const queue = head + "queues:\n  a: {due: 4h}\n  b: {due: 4h, groups: [g]}\ndefault: a\n"

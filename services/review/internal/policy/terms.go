@@ -69,24 +69,29 @@ func (p *Policy) Terms(s item.Subject, created time.Time) item.Terms {
 	if q.Notify.BeforeDue > 0 {
 		k.WarnAt = after(q.Due - q.Notify.BeforeDue)
 	}
-	t.Next = k.next(0)
+	t.Next = k.next(0, 0)
 	t.Rest, _ = json.Marshal(k) // nothing in it can fail
 	return t
 }
 
-// next is when the policy has something to do after a number of escalations; zero: never.
-func (k *kept) next(escalated int) time.Time {
+// next is when the policy has something to do after a number of escalations, which
+// are put off by as long as the requester was awaited; zero: never.
+func (k *kept) next(escalated int, paused time.Duration) time.Time {
 	var at time.Time
 	if k.Expiry != nil {
 		at = k.Expiry.At
 	}
 	if escalated < len(k.Escalations) {
-		if e := k.Escalations[escalated].At; at.IsZero() || e.Before(at) {
+		if e := k.Escalations[escalated].At.Add(paused); at.IsZero() || e.Before(at) {
 			at = e
 		}
 	}
 	return at
 }
+
+// lookAgain is how soon the policy looks again at an item whose requester is awaited:
+// the time does not count against the reviewers, and how long it is nobody knows.
+const lookAgain = 5 * time.Minute
 
 // Next is what happens to an open item at a time, by the terms that were stored with
 // it. Escalations that were missed come one by one, unless the item has expired by now.
@@ -105,12 +110,22 @@ func Next(i *item.Item, now time.Time) item.Step {
 		}
 		return item.Step{End: end, Reason: x.Reason}
 	}
-	at := k.next(i.Escalations)
+	paused, asked := i.Paused, i.State == reviewv1.State_STATE_ASKED
+	if asked {
+		paused += max(now.Sub(i.AskedAt), 0)
+	}
+	at := k.next(i.Escalations, paused)
 	if at.IsZero() || now.Before(at) {
+		if soonest := now.Add(lookAgain); asked && at.Before(soonest) && !at.IsZero() {
+			at = soonest
+			if x := k.Expiry; x != nil && x.At.Before(at) {
+				at = x.At
+			}
+		}
 		return item.Step{Next: at}
 	}
 	e := k.Escalations[i.Escalations]
-	step := item.Step{Escalate: true, Groups: i.Groups, Priority: i.Priority, Next: k.next(i.Escalations + 1)}
+	step := item.Step{Escalate: true, Groups: i.Groups, Priority: i.Priority, Next: k.next(i.Escalations+1, paused)}
 	if len(i.Groups) > 0 { // nobody is named: every reviewer may decide
 		for _, g := range e.Groups {
 			if !slices.Contains(step.Groups, g) {
