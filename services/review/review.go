@@ -5,6 +5,7 @@ package review
 import (
 	"context"
 	"errors"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -16,6 +17,7 @@ import (
 	"sabha.dev/services/review/internal/desk"
 	"sabha.dev/services/review/internal/discussion"
 	"sabha.dev/services/review/internal/item"
+	"sabha.dev/services/review/internal/notice"
 	"sabha.dev/services/review/internal/policy"
 	"sabha.dev/services/review/internal/sqlstore"
 	"sabha.dev/services/review/migrations"
@@ -30,6 +32,10 @@ type Config struct {
 	// Policy is the file that says which group decides on what and until when; empty
 	// for one queue that every reviewer serves.
 	Policy string `yaml:"policy"`
+	// Mail says how mail about reviews is sent; without a server none is.
+	Mail notice.MailConfig `yaml:"mail"`
+	// Console is the base URL of the console, for links in mail and chats.
+	Console string `yaml:"console"`
 }
 
 // New defines the service. The policy file is read when the service is built, so a
@@ -37,13 +43,13 @@ type Config struct {
 func New(c Config) service.Definition {
 	return service.Definition{
 		Name: Name, Config: c.Config, Migrations: migrations.Files,
-		Build: func(_ context.Context, b *service.Base) (*service.Persona, error) {
-			return build(c, b)
+		Build: func(ctx context.Context, b *service.Base) (*service.Persona, error) {
+			return build(ctx, c, b)
 		},
 	}
 }
 
-func build(c Config, b *service.Base) (*service.Persona, error) {
+func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, error) {
 	rules, err := policy.Open(c.Policy, b.Clock, b.Log)
 	if err != nil {
 		return nil, err
@@ -53,13 +59,28 @@ func build(c Config, b *service.Base) (*service.Persona, error) {
 	if err := errors.Join(err, rules.Register(b.Metrics()), items.Register(b.Metrics(), b.Clock)); err != nil {
 		return nil, err
 	}
+	sender, err := notice.New(notice.Config{
+		DB: b.DB, NATS: b.NATS, Items: items, Policy: recipients{rules}, Mail: c.Mail, Allow: c.Push.Allow, Console: c.Console,
+		Clock: b.Clock, Log: b.Log, Metrics: b.Metrics(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	items.Told = sender.Told
 	tasks := &tasks{}
 	people := desk.New(items, tasks, queues{rules}, b.Clock)
 	board := discussion.NewBoard(b.DB, b.Clock)
 	a := a2aagent.New(items, rules, b.Clock, counts, b.Release, board.Skill())
 	a.Route = discussion.Route
+	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		sender.Run(sending)
+	}()
 	return &service.Persona{
 		Agent: a,
+		Close: func() error { stop(); <-ended; return nil },
 		Engine: func(e *engine.Engine) {
 			tasks.Engine = e
 			board.Serve(e.Store)
@@ -100,3 +121,18 @@ func (q queues) Queues() []item.Queue {
 
 // Version names the policy in force.
 func (q queues) Version() string { return q.rules.Current().Version }
+
+// recipients are those of the policy in force.
+type recipients struct{ rules *policy.File }
+
+// Recipients of a queue.
+func (r recipients) Recipients(queue string) notice.Recipients {
+	q := r.rules.Current().Queue(queue)
+	if q == nil {
+		return notice.Recipients{Title: queue, Zone: time.UTC}
+	}
+	return notice.Recipients{Mail: q.Notify.Mail, Chat: q.Notify.Chat, Title: q.Title, Zone: q.Calendar.Zone()}
+}
+
+// WarnAt is when people are told that an item will be due.
+func (r recipients) WarnAt(t item.Terms) time.Time { return policy.WarnAt(t) }

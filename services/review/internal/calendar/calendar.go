@@ -96,6 +96,14 @@ func New(zone string, week Week, holidays map[Date]string) (*Calendar, error) {
 	return &Calendar{zone: location, week: week, holidays: holidays}, nil
 }
 
+// Zone is where the calendar's clock hangs; UTC for the one that never closes.
+func (c *Calendar) Zone() *time.Location {
+	if c.zone == nil {
+		return time.UTC
+	}
+	return c.zone
+}
+
 // Holiday is the name of the holiday that an instant falls on; empty on any other day.
 func (c *Calendar) Holiday(at time.Time) string {
 	if c.zone == nil {

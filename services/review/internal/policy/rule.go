@@ -6,14 +6,8 @@ import (
 
 	"sabha.dev/chassis/strictyaml"
 
-	reviewv1 "sabha.dev/gen/sabha/review/v1"
 	"sabha.dev/services/review/internal/item"
 )
-
-// kinds by name, as rules name them.
-var kinds = map[string]reviewv1.Kind{
-	"result": reviewv1.Kind_KIND_RESULT, "action": reviewv1.Kind_KIND_ACTION, "confirmation": reviewv1.Kind_KIND_CONFIRMATION,
-}
 
 var (
 	kindNames = []string{"result", "action", "confirmation"}
@@ -136,7 +130,7 @@ func orAll(list, all []string) []string {
 // takes tells whether a rule leads a subject to its queue.
 func (r *rule) takes(s item.Subject) bool {
 	organisation, _, _ := strings.Cut(s.Requester, "/")
-	return (len(r.kinds) == 0 || slices.ContainsFunc(r.kinds, func(k string) bool { return kinds[k] == s.Kind })) &&
+	return (len(r.kinds) == 0 || slices.ContainsFunc(r.kinds, func(k string) bool { return item.Kinds[k] == s.Kind })) &&
 		(len(r.risks) == 0 || slices.Contains(r.risks, s.Risk)) && matches(r.products, s.Product) && matches(r.organisation, organisation)
 }
 

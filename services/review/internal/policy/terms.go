@@ -13,10 +13,8 @@ import (
 // kept is what the policy wants to know later about an item, stored with it.
 type kept struct {
 	// Version and Digest of the policy that made the terms.
-	Version string `json:"version"`
-	Digest  string `json:"digest"`
-	// Title of the queue at that time.
-	Title       string       `json:"title"`
+	Version     string       `json:"version"`
+	Digest      string       `json:"digest"`
 	Escalations []escalation `json:"escalations,omitempty"`
 	Expiry      *expiry      `json:"expiry,omitempty"`
 	// WarnAt is when people are told that the item will be due.
@@ -50,7 +48,7 @@ func (p *Policy) Route(s item.Subject) *Queue {
 func (p *Policy) Terms(s item.Subject, created time.Time) item.Terms {
 	q := p.Route(s)
 	after := func(d time.Duration) time.Time { return q.Calendar.Add(created, d) }
-	k := kept{Version: p.Version, Digest: p.Digest, Title: q.Title}
+	k := kept{Version: p.Version, Digest: p.Digest}
 	t := item.Terms{
 		Queue: q.Name, Groups: q.Groups, Priority: q.Priority, Approvals: q.Approvals, RequesterMayDecide: q.RequesterMayDecide,
 		ClaimFor: q.ClaimFor, DueAt: after(q.Due),
@@ -164,14 +162,11 @@ func joined(list []string) string {
 	return text
 }
 
-// Warning is what notices need of the terms of an item: when people are told that it
-// will be due (zero: they are not), and the title of its queue.
-func Warning(t item.Terms) (at time.Time, title string) {
+// WarnAt is when people are told that an item will be due; zero: they are not.
+func WarnAt(t item.Terms) time.Time {
 	var k kept
-	if json.Unmarshal(t.Rest, &k) != nil {
-		return time.Time{}, t.Queue
-	}
-	return k.WarnAt, k.Title
+	_ = json.Unmarshal(t.Rest, &k)
+	return k.WarnAt
 }
 
 // Made says by which policy the terms of an item were made: its version and digest.

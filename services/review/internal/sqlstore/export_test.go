@@ -14,7 +14,7 @@ func (s *Store) AddAll(ctx context.Context, items []*item.Item, bodies [][]byte,
 	}
 	defer func() { _ = tx.Rollback() }()
 	for n, i := range items {
-		if err := insert(ctx, tx, i, bodies[n], events[n]); err != nil {
+		if err := s.insert(ctx, tx, i, bodies[n], events[n]); err != nil {
 			return err
 		}
 	}

@@ -18,10 +18,15 @@ import (
 )
 
 // Store of items.
-type Store struct{ db *sqldb.DB }
+type Store struct {
+	db *sqldb.DB
+	// Told, if any, hears of every event in the transaction that changes the item. It
+	// is set before the store is used.
+	Told func(ctx context.Context, tx *sql.Tx, i *item.Item, events []item.Event) error
+}
 
 // New makes a store over a migrated database.
-func New(db *sqldb.DB) *Store { return &Store{db} }
+func New(db *sqldb.DB) *Store { return &Store{db: db} }
 
 const columns = `id, version, digest, kind, state, title, queue, groups_json, product, risk, priority, requester, root_task_id, playbook, step,
 	trace_id, confidence, batch_key, created_at, due_at, expires_at, next_at, escalations, approvals_needed, requester_may_decide, claim_for,

@@ -13,10 +13,10 @@ import (
 // Insert writes a new item in the transaction of its task. An item that is there
 // already, because the task was taken up again, stays as it is.
 func (s *Store) Insert(i *item.Item, snapshot []byte, e item.Event) func(context.Context, *sql.Tx) error {
-	return func(ctx context.Context, tx *sql.Tx) error { return insert(ctx, tx, i, snapshot, e) }
+	return func(ctx context.Context, tx *sql.Tx) error { return s.insert(ctx, tx, i, snapshot, e) }
 }
 
-func insert(ctx context.Context, tx *sql.Tx, i *item.Item, snapshot []byte, e item.Event) error {
+func (s *Store) insert(ctx context.Context, tx *sql.Tx, i *item.Item, snapshot []byte, e item.Event) error {
 	groups, err := json.Marshal(append([]string{}, i.Groups...))
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func insert(ctx context.Context, tx *sql.Tx, i *item.Item, snapshot []byte, e it
 	if _, err := tx.ExecContext(ctx, `INSERT INTO review_snapshots (item_id, body) VALUES ($1,$2)`, i.ID, string(snapshot)); err != nil {
 		return err
 	}
-	return events(ctx, tx, i, []item.Event{e})
+	return s.events(ctx, tx, i, []item.Event{e})
 }
 
 // Rows changes an item in the transaction of its task. The item is locked from when it
@@ -59,7 +59,7 @@ func (s *Store) Rows(id string, f item.Make, done func(*item.Item, *item.Change)
 			return err
 		}
 		if c != nil {
-			if err := write(ctx, tx, c); err != nil {
+			if err := s.write(ctx, tx, c); err != nil {
 				return err
 			}
 			i = c.After
@@ -87,7 +87,7 @@ func (s *Store) Update(ctx context.Context, id string, f item.Make, done func(*i
 // errStale cannot happen while the item is locked: it says that the lock failed.
 var errStale = errors.New("an item changed while it was locked")
 
-func write(ctx context.Context, tx *sql.Tx, c *item.Change) error {
+func (s *Store) write(ctx context.Context, tx *sql.Tx, c *item.Change) error {
 	i := c.After
 	groups, err := json.Marshal(append([]string{}, i.Groups...))
 	if err != nil {
@@ -122,15 +122,18 @@ func write(ctx context.Context, tx *sql.Tx, c *item.Change) error {
 			return err
 		}
 	}
-	return events(ctx, tx, i, c.Events)
+	return s.events(ctx, tx, i, c.Events)
 }
 
-func events(ctx context.Context, tx *sql.Tx, i *item.Item, events []item.Event) error {
+func (s *Store) events(ctx context.Context, tx *sql.Tx, i *item.Item, events []item.Event) error {
 	for n, e := range events {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO review_events (item_id, version, number, at, actor, what, note) VALUES ($1,$2,$3,$4,$5,$6,$7)`,
 			i.ID, i.Version, n, micros(e.At), e.By, e.What, e.Note); err != nil {
 			return err
 		}
 	}
-	return nil
+	if s.Told == nil {
+		return nil
+	}
+	return s.Told(ctx, tx, i, events)
 }

@@ -1,0 +1,27 @@
+package notice
+
+import "context"
+
+// Once tells what is due.
+func (s *Sender) Once(ctx context.Context) (int, error) { return s.once(ctx) }
+
+// Waiting are the notices that are not told yet, with the problem of the last attempt.
+func (s *Sender) Waiting(ctx context.Context) (map[string]string, error) {
+	found, err := s.rows.db.Read.QueryContext(ctx, `SELECT id, problem FROM review_notices`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = found.Close() }()
+	list := map[string]string{}
+	for found.Next() {
+		var id, problem string
+		if err := found.Scan(&id, &problem); err != nil {
+			return nil, err
+		}
+		list[id] = problem
+	}
+	return list, found.Err()
+}
+
+// Plain is the form of text from elsewhere.
+func Plain(s string) string { return plain(s) }
