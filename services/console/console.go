@@ -136,7 +136,7 @@ func connect(base *service.Base, overseen []string) (*oversight.Source, error) {
 	if clients[planner] == nil {
 		return nil, errors.New("peers.planner is missing: the gRPC address of the planner")
 	}
-	return oversight.New(clients[planner], clients, base.Log), nil
+	return oversight.New(clients[planner], clients, base.Clock, base.Log), nil
 }
 
 // openDB opens what the console keeps.

@@ -2,17 +2,19 @@
 package oversight
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/fault"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	"sabha.dev/services/console/internal/query"
 	"sabha.dev/services/console/internal/request"
 )
 
@@ -33,40 +35,59 @@ const PageSize = 50
 type Source struct {
 	planner  adminv1.AdminServiceClient
 	services map[string]adminv1.AdminServiceClient
+	clock    clock.Clock
 	log      *slog.Logger
 }
 
 // New makes a source over the planner's admin service and those of every service
 // that records calls, the planner among them.
-func New(planner adminv1.AdminServiceClient, services map[string]adminv1.AdminServiceClient, log *slog.Logger) *Source {
-	return &Source{planner: planner, services: services, log: log}
+func New(planner adminv1.AdminServiceClient, services map[string]adminv1.AdminServiceClient, c clock.Clock, log *slog.Logger) *Source {
+	return &Source{planner: planner, services: services, clock: c, log: log}
 }
 
-// List reads a page of requests, in one state or in any when it is empty, from
-// the beginning or after another page. The errors are ErrBadPage and ErrUnreachable.
-func (s *Source) List(ctx context.Context, state request.State, after string) (request.Page, error) {
-	q := &adminv1.ListTasksRequest{PageSize: PageSize, PageToken: after}
-	if state != "" {
-		q.States = []string{state.Wire()}
-	}
-	res, err := s.planner.ListTasks(ctx, q)
+// List reads a page of the requests that a query takes, from the beginning or after
+// another page. The errors are ErrBadPage and ErrUnreachable.
+func (s *Source) List(ctx context.Context, q query.Query, after string) (request.Page, error) {
+	res, err := s.planner.ListTasks(ctx, s.wire(q, after))
 	if err != nil {
 		if reason(err) == fault.InvalidArgument {
 			return request.Page{}, ErrBadPage
 		}
 		return request.Page{}, s.unreachable(ctx, err)
 	}
-	page := request.Page{Counts: map[request.State]int64{}, Next: res.GetNextPageToken()}
-	for name, n := range res.GetCounts() {
-		page.Counts[request.FromWire(name)] = n
+	return request.OfList(res), nil
+}
+
+func (s *Source) wire(q query.Query, after string) *adminv1.ListTasksRequest {
+	w := &adminv1.ListTasksRequest{
+		PageSize: PageSize, PageToken: after, TaskId: q.Task, Playbook: q.Playbook, Agent: q.Agent, Principal: q.Caller, ContextId: q.Context,
+		Query: q.Text, Retrying: q.Retrying, FailedStep: q.Failed,
 	}
-	for _, t := range res.GetTasks() {
-		page.Tasks = append(page.Tasks, request.OfSummary(t))
+	for _, state := range q.States {
+		w.States = append(w.States, state.Wire())
 	}
-	slices.SortStableFunc(page.Tasks, func(a, b request.Task) int {
-		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.ID, a.ID))
-	})
-	return page, nil
+	now := s.clock.Now()
+	if q.Younger > 0 {
+		w.CreatedAfter = timestamppb.New(now.Add(-q.Younger))
+	}
+	if q.Older > 0 {
+		w.CreatedBefore = timestamppb.New(now.Add(-q.Older))
+	}
+	return w
+}
+
+// Cancel cancels tasks for a reason, which is recorded. Each has an outcome of its
+// own, in the order of the ids. The error is that of the service.
+func (s *Source) Cancel(ctx context.Context, ids []string, reason string) ([]request.Outcome, error) {
+	res, err := s.planner.CancelTasks(ctx, &adminv1.CancelTasksRequest{TaskIds: ids, Reason: reason})
+	if err != nil {
+		return nil, err
+	}
+	var all []request.Outcome
+	for _, o := range res.GetOutcomes() {
+		all = append(all, request.Outcome{TaskID: o.GetTaskId(), State: request.FromWire(o.GetState()), Error: o.GetError()})
+	}
+	return all, nil
 }
 
 // Task reads a request and its calls, in order. Services that gave no answer are

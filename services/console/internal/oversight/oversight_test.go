@@ -16,8 +16,12 @@ import (
 	"sabha.dev/chassis/fault"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	"sabha.dev/services/console/internal/oversight"
+	"sabha.dev/services/console/internal/query"
 	"sabha.dev/services/console/internal/request"
+	"sabha.dev/testrig/clocktest"
 )
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // service is one that has tasks and calls, or that fails.
 type service struct {
@@ -46,19 +50,19 @@ func source(planner *service, others map[string]*service) *oversight.Source {
 	for name, s := range others {
 		all[name] = s
 	}
-	return oversight.New(planner, all, slog.New(slog.DiscardHandler))
+	return oversight.New(planner, all, clocktest.New(noon), slog.New(slog.DiscardHandler))
 }
 
 func TestTheYoungestRequestIsFirstWhateverChangedLast(t *testing.T) {
 	planner := &service{tasks: []*adminv1.TaskSummary{{Id: "old", CreatedAt: at(1), StatusAt: at(9)}, {Id: "new", CreatedAt: at(5), StatusAt: at(8)}}}
-	p, err := source(planner, nil).List(t.Context(), request.AuthRequired, "t-3")
+	p, err := source(planner, nil).List(t.Context(), query.Query{States: []request.State{request.AuthRequired}, Older: time.Hour}, "t-3")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(p.Tasks) != 2 || p.Tasks[0].ID != "new" || p.Next != "t-9" || p.Counts[request.AuthRequired] != 3 || p.Total() != 3 {
 		t.Errorf("page %+v", p)
 	}
-	if q := planner.asked; q.GetPageToken() != "t-3" || strings.Join(q.GetStates(), ",") != "TASK_STATE_AUTH_REQUIRED" || q.GetPageSize() != 50 {
+	if q := planner.asked; q.GetPageToken() != "t-3" || strings.Join(q.GetStates(), ",") != "TASK_STATE_AUTH_REQUIRED" || q.GetPageSize() != 50 || !q.GetCreatedBefore().AsTime().Equal(noon.Add(-time.Hour)) || q.GetCreatedAfter() != nil {
 		t.Errorf("asked %v", q)
 	}
 }
@@ -98,7 +102,7 @@ func TestErrorsSayWhatAPageCanSay(t *testing.T) {
 		"no such task": {fault.Status(fault.NoTask("t")).Err(), oversight.ErrUnreachable, oversight.ErrNoTask},
 	} {
 		src := source(&service{err: c.err}, nil)
-		if _, err := src.List(t.Context(), "", ""); !errors.Is(err, c.list) {
+		if _, err := src.List(t.Context(), query.Query{}, ""); !errors.Is(err, c.list) {
 			t.Errorf("%s: list: %v, want %v", name, err, c.list)
 		}
 		if _, _, _, err := src.Task(t.Context(), "t"); !errors.Is(err, c.task) {

@@ -1,6 +1,12 @@
 package page
 
-import "github.com/a-h/templ"
+import (
+	"context"
+
+	"github.com/a-h/templ"
+
+	"sabha.dev/services/console/internal/person"
+)
 
 // Section is a place of the navigation.
 type Section string
@@ -80,8 +86,6 @@ type Person struct {
 type Frame struct {
 	Links  Links
 	Person Person
-	// CSRF is the token that forms carry.
-	CSRF string
 	// Theme is light or dark; empty follows the system.
 	Theme string
 	// Topic under which the content is kept up to date; empty when it is not.
@@ -92,3 +96,9 @@ type Frame struct {
 }
 
 func (f Frame) title(v View) string { return v.Title + " · Sabha" }
+
+// tokenOf is what forms of the person who looks carry.
+func tokenOf(ctx context.Context) string {
+	p, _ := person.Of(ctx)
+	return p.CSRF
+}

@@ -2,6 +2,7 @@ package page_test
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/a-h/templ"
 
 	"sabha.dev/services/console/internal/page"
+	"sabha.dev/services/console/internal/query"
 	"sabha.dev/services/console/internal/request"
 )
 
@@ -61,16 +63,49 @@ func task() request.Task {
 func TestARowTellsTheStateInWordsAndHowFarThePlanIs(t *testing.T) {
 	got := text(t, page.TaskList(page.List{Page: request.Page{Tasks: []request.Task{task()}, Counts: map[request.State]int64{request.Working: 1, request.Failed: 41}}}))
 	wants(t, got, "|All|42|", "|Working|1|", "|Failed|41|", "|Canceled|0|",
-		"|Working|How much leave?|looking|general|1 step done, 1 skipped, draft running|planner|plan-and-run|alma (acme)|via gateway|2026-03-01 12:00:00 UTC|2026-03-01 12:00:01 UTC|")
+		"|Working|How much leave?|looking|general|1 step done, 1 skipped, draft running|alma (acme)|via gateway|2026-03-01 12:00:00 UTC|2026-03-01 12:00:01 UTC|")
 }
 
-func TestFiltersAreLinksAndTheChosenOneIsMarked(t *testing.T) {
-	got := html(t, page.TaskList(page.List{State: request.InputRequired, Page: request.Page{Next: "t/9 &"}}))
-	wants(t, got, `href="/tasks?state=failed"`, `href="/tasks?after=t%2F9+%26&amp;state=input-required"`)
+func TestCountsAreLinksAndTheChosenOneIsMarked(t *testing.T) {
+	q, err := query.Parse("state:input-required leave")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := html(t, page.TaskList(page.List{Query: q, Text: "state:input-required leave", Page: request.Page{Tasks: []request.Task{task()}, Next: "t/9 &"}}))
+	wants(t, got, `href="/tasks?q=state%3Afailed+leave"`, `href="/tasks?q=leave"`, `href="/tasks?after=t%2F9+%26&amp;q=state%3Ainput-required+leave"`)
 	chosen := regexp.MustCompile(`href="([^"]*)"[^>]*aria-current="page"`).FindAllStringSubmatch(got, -1)
-	if len(chosen) != 1 || chosen[0][1] != "/tasks?state=input-required" {
+	if len(chosen) != 1 || chosen[0][1] != "/tasks?q=state%3Ainput-required+leave" {
 		t.Errorf("marked as chosen: %v", chosen)
 	}
+}
+
+func TestAQueryThatIsWrongIsShownWithWhatIsWrong(t *testing.T) {
+	_, err := query.Parse("state:x")
+	var fault *query.Error
+	if !errors.As(err, &fault) {
+		t.Fatal(err)
+	}
+	got := html(t, page.TaskList(page.List{Text: "state:x", Fault: fault}))
+	wants(t, got, `value="state:x"`, `aria-invalid="true"`, "There is no state &#34;x&#34;. States are submitted")
+	if strings.Contains(got, "<table") {
+		t.Error("a list is shown")
+	}
+}
+
+func TestOnlyTasksThatRunCanBeSelected(t *testing.T) {
+	done := task()
+	done.ID, done.State = "t-2", request.Completed
+	got := html(t, page.TaskList(page.List{Page: request.Page{Tasks: []request.Task{task(), done}}}))
+	boxes := regexp.MustCompile(`<input type="checkbox" form="cancel-many-form" name="id" value="([^"]*)"`).FindAllStringSubmatch(got, -1)
+	if len(boxes) != 1 || boxes[0][1] != "t-1" {
+		t.Errorf("boxes %v", boxes)
+	}
+}
+
+func TestCharactersThatDeceiveAreShown(t *testing.T) {
+	bad := task()
+	bad.Text, bad.Principal = "pay \u202e001 \u2066now", "al\u200bma"
+	wants(t, text(t, page.TaskList(page.List{Page: request.Page{Tasks: []request.Task{bad}}})), "|pay ⟦U+202E⟧001 ⟦U+2066⟧now|", "|al⟦U+200B⟧ma|")
 }
 
 func TestEveryStateHasAShapeOfItsOwn(t *testing.T) {
@@ -111,7 +146,7 @@ func TestHostileTextStaysText(t *testing.T) {
 	}
 	hop := request.Hop{TaskID: hostile, Caller: hostile, Agent: hostile, Skill: hostile, Outcome: request.State(hostile), Reason: hostile, Admission: hostile, Started: noon}
 	for name, c := range map[string]templ.Component{
-		"list":    page.Page(page.Frame{Topic: hostile, Toast: page.Toast{Text: hostile, Tone: hostile}, Person: page.Person{ID: hostile, Name: hostile}, CSRF: hostile, Theme: hostile}, page.View{Title: hostile, Body: page.TaskList(page.List{Page: request.Page{Tasks: []request.Task{bad}, Next: hostile}})}),
+		"list":    page.Page(page.Frame{Topic: hostile, Toast: page.Toast{Text: hostile, Tone: hostile}, Person: page.Person{ID: hostile, Name: hostile}, Theme: hostile}, page.View{Title: hostile, Body: page.TaskList(page.List{Page: request.Page{Tasks: []request.Task{bad}, Next: hostile}})}),
 		"detail":  whole(page.TaskDetail(page.Detail{Task: bad, Hops: []request.Hop{hop}, Missing: []string{hostile}, Now: noon})),
 		"problem": whole(page.Problem(hostile, hostile)),
 		"unread":  page.Page(page.Frame{}, page.View{Unread: hostile}),
@@ -167,8 +202,7 @@ func TestTheNavigationMarksWhereOneIs(t *testing.T) {
 func TestAnEmptyListSaysHowToBegin(t *testing.T) {
 	got := html(t, page.TaskList(page.List{}))
 	wants(t, got, "No tasks yet", "<code>export SABHA_KEY=sk-…\nsabha ask &#34;")
-	filtered := page.List{State: request.Failed, Page: request.Page{Counts: map[request.State]int64{request.Completed: 2}}}
-	wants(t, text(t, page.TaskList(filtered)), "No task is failed now", "Show all tasks")
+	wants(t, text(t, page.TaskList(page.List{Text: "state:failed"})), "No task matches", "Show all tasks")
 }
 
 func TestThePageNeedsNothingThatItsPolicyForbids(t *testing.T) {

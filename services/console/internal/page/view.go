@@ -1,22 +1,78 @@
-// Package page renders what operators see. Fragments and pages are the same
-// components, so a page that is brought up to date is one that was just loaded.
+// Package page renders what people see. What is kept up to date of a page and the
+// page are the same components, so one that is brought up to date is one that was
+// just loaded.
 package page
 
 import (
 	"net/url"
 	"time"
 
+	"sabha.dev/services/console/internal/query"
 	"sabha.dev/services/console/internal/request"
 )
 
 // List is the page of tasks.
 type List struct {
 	Page request.Page
-	// State that is shown alone; empty for all.
-	State request.State
-	// Older says that the list begins after its first page. It is then not kept up to date.
-	Older bool
+	// Query that is shown; Text as it was written, and Fault what is wrong with it.
+	Query query.Query
+	Text  string
+	Fault *query.Error
+	// After is where the list begins; empty for its beginning.
+	After string
+	// Saved filters, and whether this one may be saved.
+	Saved   []Saved
+	MaySave bool
 }
+
+// Saved is a filter that was kept.
+type Saved struct {
+	ID, Name, Query string
+	// Shared filters are those of everybody; Mine may be deleted.
+	Shared, Mine bool
+}
+
+// Title of the window.
+func (l List) Title() string {
+	if len(l.Query.States) == 1 {
+		return label(l.Query.States[0]) + " tasks"
+	}
+	return "Tasks"
+}
+
+// path of the list with another query.
+func (l List) path(q query.Query) string { return tasksPath(q.String(), "") }
+
+// only tells whether the list shows exactly these states.
+func (l List) only(states ...request.State) bool {
+	if len(l.Query.States) != len(states) {
+		return false
+	}
+	for i, s := range states {
+		if l.Query.States[i] != s {
+			return false
+		}
+	}
+	return true
+}
+
+func tasksPath(q, after string) string { return address("/tasks", "q", q, "after", after) }
+
+// address is a path with those parameters that are not empty.
+func address(path string, pairs ...string) string {
+	q := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
+
+func taskPath(id string) string { return "/tasks/" + url.PathEscape(id) }
 
 // Detail is the page of one task.
 type Detail struct {
@@ -26,30 +82,6 @@ type Detail struct {
 	Missing []string
 	// Now is when it was read: what runs has taken until then.
 	Now time.Time
-}
-
-func listPath(s request.State, after string) string {
-	q := url.Values{}
-	if s != "" {
-		q.Set("state", string(s))
-	}
-	if after != "" {
-		q.Set("after", after)
-	}
-	if len(q) == 0 {
-		return "/tasks"
-	}
-	return "/tasks?" + q.Encode()
-}
-
-func taskPath(id string) string { return "/tasks/" + url.PathEscape(id) }
-
-// Title of the window.
-func (l List) Title() string {
-	if l.State != "" {
-		return label(l.State) + " tasks"
-	}
-	return "Tasks"
 }
 
 // Title of the window.

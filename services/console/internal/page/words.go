@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -144,4 +145,17 @@ func spanOf(began, ended, first, last time.Time) span {
 	x := min(max(0, began.Sub(first).Seconds()/whole*100), 99)
 	width := min(max(1, ended.Sub(began).Seconds()/whole*100), 100-x)
 	return span{fmt.Sprintf("%.2f", x), fmt.Sprintf("%.2f", width)}
+}
+
+// number is a count with its thousands apart.
+func number(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "\u202f" + s[i:]
+	}
+	return s
+}
+
+func playbookPath(name, version string) string {
+	return address("/playbooks/"+url.PathEscape(name), "version", version)
 }

@@ -16,44 +16,26 @@ type Task struct {
 	State                  State
 	// Note is the text of the current status; Text what was asked, shortened.
 	Note, Text string
-	// Principal is who asked, Caller the service that brought it.
-	Principal, Caller string
+	// Principal is who asked, Who the same as organisation/subject, Caller the service
+	// that brought it.
+	Principal, Who, Caller string
 	// Replica works on it now; empty when none does.
 	Replica          string
 	Created, Changed time.Time
 	Plan             Plan
 }
 
-// Page of the list of tasks.
-type Page struct {
-	// Tasks, the youngest request first, so that rows stay where they are while they change.
-	Tasks []Task
-	// Counts of all tasks by state.
-	Counts map[State]int64
-	// Next continues the list; empty at its end.
-	Next string
-}
-
-// Total of the counts.
-func (p Page) Total() int64 {
-	var n int64
-	for _, c := range p.Counts {
-		n += c
-	}
-	return n
-}
-
 // OfSummary reads a task from the contract.
 func OfSummary(s *adminv1.TaskSummary) Task {
 	return Task{
 		ID: s.GetId(), ContextID: s.GetContextId(), TraceID: s.GetTraceId(), Agent: s.GetAgent(), Skill: s.GetSkill(), State: FromWire(s.GetState()),
-		Note: strings.TrimSpace(s.GetNote()), Text: strings.TrimSpace(s.GetRequest()), Principal: principal(s.GetPrincipal()), Caller: s.GetCaller(),
+		Note: strings.TrimSpace(s.GetNote()), Text: strings.TrimSpace(s.GetRequest()), Principal: Principal(s.GetPrincipal()), Who: s.GetPrincipal(), Caller: s.GetCaller(),
 		Replica: s.GetOwner(), Created: at(s.GetCreatedAt()), Changed: at(s.GetStatusAt()), Plan: ofMetadata(s.GetPlan()),
 	}
 }
 
-// principal makes the key "organisation/subject" readable.
-func principal(key string) string {
+// Principal makes the key "organisation/subject" readable.
+func Principal(key string) string {
 	organisation, subject, found := strings.Cut(key, "/")
 	switch {
 	case key == "":

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"mime"
 	"net/http"
 	"strings"
 
@@ -52,12 +53,39 @@ func (s *Site) done(w http.ResponseWriter, r *http.Request, text, next string) {
 // behind it says.
 func (s *Site) refused(w http.ResponseWriter, r *http.Request, err error, back string) {
 	status, text := http.StatusBadGateway, "The service behind this gave no answer. Whether it was done can be seen on the page; try again if not."
-	if f := fault.FromStatus(err); f != nil && f.Message != "" {
+	if f := fault.FromStatus(err); f != nil && f.Reason != "" {
 		status, text = http.StatusConflict, f.Message
 	} else {
 		s.log.Warn("an action failed", "path", r.URL.Path, "error", err)
 	}
 	s.tell(w, r, status, page.Toast{Tone: page.Bad, Text: text}, back)
+}
+
+// invalid answers a form that cannot be carried out as it was filled in.
+func (s *Site) invalid(w http.ResponseWriter, r *http.Request, text, back string) {
+	s.tell(w, r, http.StatusUnprocessableEntity, page.Toast{Tone: page.Bad, Text: text}, back)
+}
+
+// action registers what a form does. Its fields have been read when it is called.
+func (s *Site) action(pattern string, do http.HandlerFunc) {
+	s.screens.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		if err := r.ParseForm(); err != nil {
+			s.show(w, r, problem(http.StatusBadRequest, "The form cannot be read", "It may be too long; send less."))
+			return
+		}
+		do(w, r)
+	})
+}
+
+// file answers with something to keep. It is never shown as a page of the console.
+func (s *Site) file(w http.ResponseWriter, kind, name string, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Cache-Control", "no-store")
+	_, _ = w.Write(body)
 }
 
 func (s *Site) tell(w http.ResponseWriter, r *http.Request, status int, t page.Toast, next string) {
@@ -110,7 +138,6 @@ func takeToast(w http.ResponseWriter, r *http.Request) page.Toast {
 
 // theme remembers the appearance that somebody has chosen.
 func (s *Site) theme(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	cookie := &http.Cookie{Name: themeCookie, Value: r.PostFormValue("theme"), Path: "/", MaxAge: 400 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	switch cookie.Value {
 	case "light", "dark":
@@ -126,7 +153,11 @@ func (s *Site) theme(w http.ResponseWriter, r *http.Request) {
 
 // back is the page that a form was sent from, when it is of this console.
 func back(r *http.Request) string {
-	if next := r.PostFormValue("back"); strings.HasPrefix(next, "/") && !strings.HasPrefix(next, "//") && !strings.ContainsAny(next, "\\\r\n") {
+	next := r.PostFormValue("back")
+	if next == "" {
+		next = r.Header.Get("Sabha-At")
+	}
+	if strings.HasPrefix(next, "/") && !strings.HasPrefix(next, "//") && !strings.ContainsAny(next, "\\\r\n") {
 		return next
 	}
 	return "/"

@@ -60,7 +60,7 @@ func (s *Site) show(w http.ResponseWriter, r *http.Request, v page.View) {
 func (s *Site) frame(w http.ResponseWriter, r *http.Request) page.Frame {
 	f := page.Frame{Links: s.links, Toast: takeToast(w, r), Bare: true}
 	if p, ok := person.Of(r.Context()); ok {
-		f.Bare, f.CSRF, f.Person = false, p.CSRF, page.Person{ID: p.Key(), Name: p.Name, Roles: p.Roles()}
+		f.Bare, f.Person = false, page.Person{ID: p.Key(), Name: p.Name, Roles: p.Roles()}
 	}
 	if c, err := r.Cookie(themeCookie); err == nil && (c.Value == "light" || c.Value == "dark") {
 		f.Theme = c.Value

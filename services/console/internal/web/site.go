@@ -14,6 +14,11 @@ import (
 	"sabha.dev/services/console/internal/signin"
 )
 
+// Source is where everything is read, and where it is done.
+type Source interface {
+	Tasks
+}
+
 // Site is the console as a handler.
 type Site struct {
 	source Source
@@ -49,7 +54,7 @@ func New(source Source, hosts []string, c clock.Clock, log *slog.Logger) (*Site,
 // its own.
 func (s *Site) routes() {
 	s.taskScreens()
-	s.screens.HandleFunc("POST /theme", s.theme)
+	s.action("POST /theme", s.theme)
 	s.screens.HandleFunc("GET /events", s.events)
 	s.screens.HandleFunc("GET /static/{name}", s.asset)
 	s.screen("GET /", func(*http.Request) page.View {

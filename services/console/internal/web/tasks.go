@@ -1,46 +1,56 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
+	"time"
 
+	"sabha.dev/services/console/internal/export"
 	"sabha.dev/services/console/internal/oversight"
 	"sabha.dev/services/console/internal/page"
+	"sabha.dev/services/console/internal/query"
 	"sabha.dev/services/console/internal/request"
 )
 
-// Source is where requests are read. Its errors are those of package oversight.
-type Source interface {
-	List(ctx context.Context, state request.State, after string) (request.Page, error)
+// Tasks are where requests are read and canceled. Errors are those of package
+// oversight, or of the service behind it.
+type Tasks interface {
+	List(ctx context.Context, q query.Query, after string) (request.Page, error)
 	Task(ctx context.Context, id string) (t request.Task, hops []request.Hop, missing []string, err error)
+	Cancel(ctx context.Context, ids []string, reason string) ([]request.Outcome, error)
 }
 
 // taskID is what an id may look like.
 var taskID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
+// maxExport is how many tasks a file has at most.
+const maxExport = 5000
+
 func (s *Site) taskScreens() {
 	s.screen("GET /{$}", s.list)
 	s.screen("GET /tasks", s.list)
 	s.screen("GET /tasks/{id}", s.task)
+	s.screens.HandleFunc("GET /tasks.csv", s.exportTasks)
+	s.action("POST /tasks/cancel", s.cancelTasks)
 }
 
 func (s *Site) list(r *http.Request) page.View {
-	q := r.URL.Query()
+	form := r.URL.Query()
+	l := page.List{Text: strings.TrimSpace(form.Get("q")), After: form.Get("after")}
 	v := page.View{Section: page.Tasks, Wakes: []string{"tasks"}}
-	var state request.State
-	if name := q.Get("state"); name != "" {
-		var ok bool
-		if state, ok = request.ParseState(name); !ok {
-			return problem(http.StatusBadRequest, "There is no such state", "Choose one of: "+stateNames()+".")
-		}
-	}
-	l := page.List{State: state, Older: q.Get("after") != ""}
-	v.Title, v.Still = l.Title(), l.Older
 	var err error
-	switch l.Page, err = s.source.List(r.Context(), state, q.Get("after")); {
+	if l.Query, err = query.Parse(l.Text); err != nil {
+		errors.As(err, &l.Fault)
+		v.Title, v.Status, v.Still, v.Body = "Tasks", http.StatusBadRequest, true, page.TaskList(l)
+		return v
+	}
+	v.Title = l.Title()
+	switch l.Page, err = s.source.List(r.Context(), l.Query, l.After); {
 	case errors.Is(err, oversight.ErrBadPage):
 		return problem(http.StatusBadRequest, "The list does not continue here", "The task at which it should has gone. Begin with the newest.")
 	case err != nil:
@@ -51,32 +61,99 @@ func (s *Site) list(r *http.Request) page.View {
 	return v
 }
 
-func stateNames() string {
-	names := make([]string, len(request.States))
-	for i, s := range request.States {
-		names[i] = string(s)
+// exportTasks gives what a query takes as a file.
+func (s *Site) exportTasks(w http.ResponseWriter, r *http.Request) {
+	q, err := query.Parse(r.URL.Query().Get("q"))
+	if err != nil {
+		s.show(w, r, problem(http.StatusBadRequest, "The query cannot be read", err.Error()))
+		return
 	}
-	return strings.Join(names, ", ")
+	rows := [][]string{{"task", "state", "request", "note", "playbook", "version", "asked by", "caller", "context", "trace", "began", "changed"}}
+	for after := ""; len(rows) <= maxExport; {
+		p, err := s.source.List(r.Context(), q, after)
+		if err != nil {
+			s.show(w, r, page.View{Title: "Tasks", Section: page.Tasks, Unread: "The planner", Still: true})
+			return
+		}
+		for _, t := range p.Tasks {
+			rows = append(rows, []string{
+				t.ID, string(t.State), t.Text, t.Note, t.Plan.Playbook, t.Plan.Version, t.Who, t.Caller, t.ContextID, t.TraceID,
+				t.Created.Format(time.RFC3339), t.Changed.Format(time.RFC3339),
+			})
+		}
+		if after = p.Next; after == "" {
+			break
+		}
+	}
+	var b bytes.Buffer
+	if err := export.CSV(&b, rows); err != nil {
+		s.log.Error("tasks were not exported", "error", err)
+		http.Error(w, "The file could not be made; the reason is in the console's log.", http.StatusInternalServerError)
+		return
+	}
+	s.file(w, "text/csv; charset=utf-8", "tasks.csv", b.Bytes())
 }
 
-func (s *Site) task(r *http.Request) page.View {
-	id := r.PathValue("id")
-	v := page.View{Title: "Task", Section: page.Tasks, Wakes: []string{"task:" + id}}
-	absent := problem(http.StatusNotFound, "There is no such task", "No request has the id "+id+". Tasks that one agent gives another are shown with the request that they belong to.")
-	absent.Section = page.Tasks
-	if !taskID.MatchString(id) {
-		return absent
+// cancelTasks cancels what was selected.
+func (s *Site) cancelTasks(w http.ResponseWriter, r *http.Request) {
+	ids, reason := r.PostForm["id"], strings.TrimSpace(r.PostFormValue("reason"))
+	switch {
+	case len(ids) == 0:
+		s.invalid(w, r, "Select a task first.", back(r))
+		return
+	case len(ids) > 200:
+		s.invalid(w, r, "At most 200 tasks can be canceled at once.", back(r))
+		return
+	case reason == "":
+		s.invalid(w, r, "Say why; the reason is recorded.", back(r))
+		return
 	}
-	d := page.Detail{}
-	var err error
-	switch d.Task, d.Hops, d.Missing, err = s.source.Task(r.Context(), id); {
-	case errors.Is(err, oversight.ErrNoTask):
-		return absent
-	case err != nil:
-		v.Unread = "The planner"
-	default:
-		d.Now = s.clock.Now()
-		v.Title, v.Body = d.Title(), page.TaskDetail(d)
+	outcomes, err := s.source.Cancel(r.Context(), ids, reason)
+	if err != nil {
+		s.refused(w, r, err, back(r))
+		return
 	}
-	return v
+	s.Happened("tasks")
+	text, ok := canceled(outcomes)
+	if !ok {
+		s.invalid(w, r, text, back(r))
+		return
+	}
+	s.done(w, r, text, back(r))
+}
+
+// canceled says what came of a cancel, and whether all of it did.
+func canceled(outcomes []request.Outcome) (string, bool) {
+	count := map[request.State]int{}
+	var errs []string
+	for _, o := range outcomes {
+		if o.Error != "" {
+			errs = append(errs, o.TaskID+": "+o.Error)
+			continue
+		}
+		count[o.State]++
+	}
+	done, going := count[request.Canceled], 0
+	for _, n := range count {
+		going += n
+	}
+	going -= done
+	var parts []string
+	if done > 0 {
+		parts = append(parts, plural(done, "task")+" canceled.")
+	}
+	if going > 0 {
+		parts = append(parts, plural(going, "task")+" being canceled: what was done is undone first.")
+	}
+	if len(errs) > 0 {
+		parts = append(parts, plural(len(errs), "task")+" not canceled. "+strings.Join(errs[:min(len(errs), 3)], " "))
+	}
+	return strings.Join(parts, " "), len(errs) == 0
+}
+
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
 }

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"sabha.dev/chassis/identity"
 	"sabha.dev/services/console/internal/oversight"
 	"sabha.dev/services/console/internal/person"
+	"sabha.dev/services/console/internal/query"
 	"sabha.dev/services/console/internal/request"
 	"sabha.dev/services/console/internal/signin"
 	"sabha.dev/services/console/internal/web"
@@ -42,7 +44,7 @@ func (s *source) set(err error, tasks ...request.Task) {
 	s.tasks, s.err = tasks, err
 }
 
-func (s *source) List(_ context.Context, state request.State, after string) (request.Page, error) {
+func (s *source) List(_ context.Context, q query.Query, after string) (request.Page, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if after == "gone" {
@@ -51,7 +53,7 @@ func (s *source) List(_ context.Context, state request.State, after string) (req
 	p := request.Page{Counts: map[request.State]int64{}}
 	for _, t := range s.tasks {
 		p.Counts[t.State]++
-		if state == "" || t.State == state {
+		if len(q.States) == 0 || slices.Contains(q.States, t.State) {
 			p.Tasks = append(p.Tasks, t)
 		}
 	}
@@ -70,6 +72,23 @@ func (s *source) Task(_ context.Context, id string) (request.Task, []request.Hop
 		}
 	}
 	return request.Task{}, nil, nil, oversight.ErrNoTask
+}
+
+func (s *source) Cancel(_ context.Context, ids []string, reason string) ([]request.Outcome, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []request.Outcome
+	for _, id := range ids {
+		o := request.Outcome{TaskID: id, Error: "there is no such task"}
+		for i := range s.tasks {
+			if s.tasks[i].ID == id {
+				s.tasks[i].State, s.tasks[i].Note = request.Canceled, reason
+				o = request.Outcome{TaskID: id, State: request.Canceled}
+			}
+		}
+		all = append(all, o)
+	}
+	return all, s.err
 }
 
 func task(id string, s request.State, text string) request.Task {
@@ -148,10 +167,10 @@ func TestPages(t *testing.T) {
 		not    string
 	}{
 		{"/", 200, "alpha", "no such"},
-		{"/tasks?state=failed", 200, "beta", "alpha"},
-		{"/tasks?state=nonsense", 400, "submitted, working, input-required", "alpha"},
+		{"/tasks?q=state:failed", 200, "beta", "alpha"},
+		{"/tasks?q=state:nonsense", 400, "submitted, working, input-required", "alpha"},
 		{"/tasks?after=gone", 400, "Begin with the newest", "alpha"},
-		{"/tasks?after=t-1", 200, `data-watch=""`, "no such"},
+		{"/tasks?after=t-1", 200, `data-watch="/tasks?after=t-1"`, "no such"},
 		{"/tasks/t-2", 200, "beta", "alpha"},
 		{"/tasks/t-3", 404, "There is no such task", "beta"},
 		{"/tasks/%3Cscript%3E", 404, "&lt;script&gt;", "<script>"},
@@ -224,6 +243,62 @@ func TestWhatIsSentFromAnotherSiteIsRefused(t *testing.T) {
 		if res.StatusCode != c.want {
 			t.Errorf("%s: %d, want %d", name, res.StatusCode, c.want)
 		}
+	}
+}
+
+// post sends a form as the script does.
+func (r *rig) post(t *testing.T, path string, form url.Values) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Accept", "application/json")
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(body)
+}
+
+func TestSelectedTasksAreCanceledForAReason(t *testing.T) {
+	r := start(t)
+	r.set(nil, task("t-1", request.Working, "alpha"), task("t-2", request.Working, "beta"))
+	for _, c := range []struct {
+		form   url.Values
+		status int
+		want   string
+	}{
+		{url.Values{"reason": {"wrong file"}}, 422, "Select a task first."},
+		{url.Values{"id": {"t-1"}, "reason": {" "}}, 422, "Say why; the reason is recorded."},
+		{url.Values{"id": make([]string, 201), "reason": {"x"}}, 422, "At most 200 tasks"},
+		{url.Values{"id": {"t-1", "t-2"}, "reason": {"wrong file"}}, 200, `"text":"2 tasks canceled."`},
+		{url.Values{"id": {"t-1", "t-9"}, "reason": {"wrong file"}}, 422, "1 task canceled. 1 task not canceled. t-9: there is no such task"},
+	} {
+		if status, body := r.post(t, "/tasks/cancel", c.form); status != c.status || !strings.Contains(body, c.want) {
+			t.Errorf("%v: %d %s, want %d %s", c.form, status, body, c.status, c.want)
+		}
+	}
+	if _, body, _ := r.get(t, "/tasks?q=state:canceled"); strings.Count(body, "wrong file") != 2 {
+		t.Errorf("the list does not show that they are canceled, and why: %s", body)
+	}
+}
+
+func TestTasksAreExportedWithoutFormulas(t *testing.T) {
+	r := start(t)
+	r.set(nil, task("t-1", request.Failed, "=HYPERLINK(\"https://evil.example\")"), task("t-2", request.Working, "beta"))
+	status, body, h := r.get(t, "/tasks.csv?q=state:failed")
+	if status != 200 || h.Get("Content-Type") != "text/csv; charset=utf-8" || h.Get("Content-Disposition") != "attachment; filename=tasks.csv" {
+		t.Errorf("%d %v", status, h)
+	}
+	if !strings.HasPrefix(body, "task,state,request,") || !strings.Contains(body, `t-1,failed,"'=HYPERLINK(`) || strings.Contains(body, "beta") {
+		t.Errorf("%s", body)
 	}
 }
 

@@ -21,9 +21,11 @@ function morph(old, now) {
   for (const { name, value } of now.attributes) if (!mine(name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
   const byId = new Map([...old.children].filter((c) => c.id).map((c) => [c.id, c]));
   const wanted = new Set([...now.children].map((c) => c.id).filter(Boolean));
+  const own = (node) => node.dataset && "keep" in node.dataset && !wanted.has(node.id); // the page has added it itself
   let at = old.firstChild;
   for (const child of [...now.childNodes]) {
-    while (at?.id && !wanted.has(at.id)) { const next = at.nextSibling; at.remove(); at = next; }
+    while (at?.id && !wanted.has(at.id) && !own(at)) { const next = at.nextSibling; at.remove(); at = next; }
+    while (at && own(at)) at = at.nextSibling;
     const match = child.id && byId.get(child.id);
     if (match && match !== at) {
       old.insertBefore(match, at);
@@ -36,7 +38,7 @@ function morph(old, now) {
       old.insertBefore(child, at);
     }
   }
-  while (at) { const next = at.nextSibling; at.remove(); at = next; }
+  while (at) { const next = at.nextSibling; if (!own(at)) at.remove(); at = next; }
 }
 
 const units = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
