@@ -48,6 +48,9 @@ type Config struct {
 	SessionLifetime time.Duration `yaml:"session_lifetime"`
 	// OIDC is the identity provider that signs people in beside the local accounts.
 	OIDC oidc.Config `yaml:"oidc"`
+	// TraceURL is the address of a trace in the store of traces, with {trace_id} in
+	// place of its id; empty for no link.
+	TraceURL string `yaml:"trace_url"`
 	// Agents are further services that record calls, beside the personas or, where
 	// peers are configured, beside those. Processes that hold several services set it.
 	Agents []string `yaml:"-"`
@@ -88,6 +91,9 @@ func (c Config) wrong() error {
 	}
 	if l := c.limits(); l.Idle < time.Minute || l.Whole < l.Idle {
 		errs = append(errs, errors.New("session_idle must be a minute at least, and session_lifetime not shorter"))
+	}
+	if u, err := url.Parse(c.TraceURL); c.TraceURL != "" && (err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || !strings.Contains(c.TraceURL, "{trace_id}")) {
+		errs = append(errs, fmt.Errorf("trace_url: %q must be an http or https URL with {trace_id} in it", c.TraceURL))
 	}
 	return errors.Join(append(errs, c.OIDC.Check())...)
 }

@@ -19,6 +19,7 @@ import (
 	"sabha.dev/chassis/service"
 	"sabha.dev/chassis/sqldb"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 	"sabha.dev/services/console/internal/account"
 	"sabha.dev/services/console/internal/oidc"
 	"sabha.dev/services/console/internal/oversight"
@@ -81,7 +82,7 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	if err != nil {
 		return nil, err
 	}
-	if r.site, err = web.New(source, c.names(), base.Clock, base.Log); err != nil {
+	if r.site, err = web.New(source, web.Options{Hosts: c.names(), TraceURL: c.TraceURL}, base.Clock, base.Log); err != nil {
 		return nil, err
 	}
 	gate, err := r.gate(c, base, sqlstore.New(db))
@@ -136,7 +137,11 @@ func connect(base *service.Base, overseen []string) (*oversight.Source, error) {
 	if clients[planner] == nil {
 		return nil, errors.New("peers.planner is missing: the gRPC address of the planner")
 	}
-	return oversight.New(clients[planner], clients, base.Clock, base.Log), nil
+	conn, err := base.Peer(planner)
+	if err != nil {
+		return nil, err
+	}
+	return oversight.New(clients[planner], plannerv1.NewPlannerServiceClient(conn), clients, base.Clock, base.Log), nil
 }
 
 // openDB opens what the console keeps.

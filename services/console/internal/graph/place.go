@@ -35,7 +35,7 @@ type Drawing struct {
 }
 
 // passes over the layers that pull nodes towards their neighbours.
-const passes = 12
+const passes = 60
 
 // Lay lays out a graph. The same graph is laid out the same each time, whatever
 // the states of its nodes, so that a drawing that is brought up to date does not jump.

@@ -14,6 +14,7 @@ import (
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/fault"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 	"sabha.dev/services/console/internal/query"
 	"sabha.dev/services/console/internal/request"
 )
@@ -34,15 +35,16 @@ const PageSize = 50
 // Source asks the planner for requests, and every service for its calls.
 type Source struct {
 	planner  adminv1.AdminServiceClient
+	plans    plannerv1.PlannerServiceClient
 	services map[string]adminv1.AdminServiceClient
 	clock    clock.Clock
 	log      *slog.Logger
 }
 
-// New makes a source over the planner's admin service and those of every service
-// that records calls, the planner among them.
-func New(planner adminv1.AdminServiceClient, services map[string]adminv1.AdminServiceClient, c clock.Clock, log *slog.Logger) *Source {
-	return &Source{planner: planner, services: services, clock: c, log: log}
+// New makes a source over the planner's admin service, its plans, and the admin
+// services of every service that records calls, the planner among them.
+func New(planner adminv1.AdminServiceClient, plans plannerv1.PlannerServiceClient, services map[string]adminv1.AdminServiceClient, c clock.Clock, log *slog.Logger) *Source {
+	return &Source{planner: planner, plans: plans, services: services, clock: c, log: log}
 }
 
 // List reads a page of the requests that a query takes, from the beginning or after
@@ -88,21 +90,6 @@ func (s *Source) Cancel(ctx context.Context, ids []string, reason string) ([]req
 		all = append(all, request.Outcome{TaskID: o.GetTaskId(), State: request.FromWire(o.GetState()), Error: o.GetError()})
 	}
 	return all, nil
-}
-
-// Task reads a request and its calls, in order. Services that gave no answer are
-// named in missing: their calls are not in the list. The errors are ErrNoTask and
-// ErrUnreachable.
-func (s *Source) Task(ctx context.Context, id string) (t request.Task, hops []request.Hop, missing []string, err error) {
-	res, err := s.planner.ListTasks(ctx, &adminv1.ListTasksRequest{TaskId: id})
-	if reason(err) == fault.TaskNotFound || (err == nil && len(res.GetTasks()) == 0) {
-		return request.Task{}, nil, nil, ErrNoTask
-	}
-	if err != nil {
-		return request.Task{}, nil, nil, s.unreachable(ctx, err)
-	}
-	hops, missing = s.hops(ctx, id)
-	return request.OfSummary(res.GetTasks()[0]), hops, missing, nil
 }
 
 func (s *Source) hops(ctx context.Context, id string) (trail []request.Hop, missing []string) {

@@ -74,18 +74,11 @@ type Toast struct {
 	Text string `json:"text"`
 }
 
-// Person is who looks at a page; the zero value is nobody who is known.
-type Person struct {
-	// ID is organisation/subject.
-	ID, Name string
-	// Roles as they are told the person.
-	Roles []string
-}
-
 // Frame is what a page has around its content.
 type Frame struct {
-	Links  Links
-	Person Person
+	Links Links
+	// Person who looks; nil when nobody has signed in.
+	Person *person.Person
 	// Theme is light or dark; empty follows the system.
 	Theme string
 	// Topic under which the content is kept up to date; empty when it is not.

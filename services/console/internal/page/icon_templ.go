@@ -142,66 +142,92 @@ func icon(s request.State) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
+		templ_7745c5c3_Err = shape(s).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</svg>")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		return nil
+	})
+}
+
+// shape is what an icon is drawn of, 16 by 16.
+func shape(s request.State) templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		ctx = templ.ClearChildren(ctx)
 		switch s {
 		case request.Completed:
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<circle class=\"fill\" cx=\"8\" cy=\"8\" r=\"7\"></circle> <path class=\"cut\" d=\"M4.8 8.3l2.2 2.2 4.3-4.6\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<circle class=\"fill\" cx=\"8\" cy=\"8\" r=\"7\"></circle> <path class=\"cut\" d=\"M4.8 8.3l2.2 2.2 4.3-4.6\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case request.Failed:
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<circle class=\"fill\" cx=\"8\" cy=\"8\" r=\"7\"></circle> <path class=\"cut\" d=\"M5.4 5.4l5.2 5.2m0-5.2l-5.2 5.2\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<circle class=\"fill\" cx=\"8\" cy=\"8\" r=\"7\"></circle> <path class=\"cut\" d=\"M5.4 5.4l5.2 5.2m0-5.2l-5.2 5.2\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case request.Rejected:
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<path class=\"fill\" d=\"M5 1h6l4 4v6l-4 4H5l-4-4V5z\"></path> <path class=\"cut\" d=\"M4.5 8h7\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<path class=\"fill\" d=\"M5 1h6l4 4v6l-4 4H5l-4-4V5z\"></path> <path class=\"cut\" d=\"M4.5 8h7\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case request.Canceled:
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<circle cx=\"8\" cy=\"8\" r=\"6.2\"></circle> <path d=\"M3.8 12.2l8.4-8.4\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<circle cx=\"8\" cy=\"8\" r=\"6.2\"></circle> <path d=\"M3.8 12.2l8.4-8.4\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case request.Working, request.StepRunning:
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<circle class=\"faint\" cx=\"8\" cy=\"8\" r=\"6.2\"></circle> <path class=\"turn\" d=\"M8 1.8A6.2 6.2 0 0 1 14.2 8\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<circle class=\"faint\" cx=\"8\" cy=\"8\" r=\"6.2\"></circle> <path class=\"turn\" d=\"M8 1.8A6.2 6.2 0 0 1 14.2 8\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case request.Submitted, request.StepPending:
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<circle cx=\"8\" cy=\"8\" r=\"6.2\"></circle> <path d=\"M8 4.6V8l2.3 1.5\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<circle cx=\"8\" cy=\"8\" r=\"6.2\"></circle> <path d=\"M8 4.6V8l2.3 1.5\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case request.InputRequired:
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<path class=\"fill\" d=\"M2.5 1.5h11a1 1 0 0 1 1 1v8a1 1 0 0 1-1 1H8.6L5 14.8v-3.3H2.5a1 1 0 0 1-1-1v-8a1 1 0 0 1 1-1z\"></path> <path class=\"cut\" d=\"M6.3 5.2c0-2.3 3.4-2.2 3.4 0 0 1.2-1.7 1.2-1.7 2.5M8 9.6v.1\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<path class=\"fill\" d=\"M2.5 1.5h11a1 1 0 0 1 1 1v8a1 1 0 0 1-1 1H8.6L5 14.8v-3.3H2.5a1 1 0 0 1-1-1v-8a1 1 0 0 1 1-1z\"></path> <path class=\"cut\" d=\"M6.3 5.2c0-2.3 3.4-2.2 3.4 0 0 1.2-1.7 1.2-1.7 2.5M8 9.6v.1\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case request.AuthRequired:
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<rect class=\"fill\" x=\"2.5\" y=\"7\" width=\"11\" height=\"7.5\" rx=\"1\"></rect> <path d=\"M4.9 7V5a3.1 3.1 0 0 1 6.2 0v2\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<rect class=\"fill\" x=\"2.5\" y=\"7\" width=\"11\" height=\"7.5\" rx=\"1\"></rect> <path d=\"M4.9 7V5a3.1 3.1 0 0 1 6.2 0v2\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case request.StepSkipped:
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<circle class=\"faint\" cx=\"8\" cy=\"8\" r=\"6.2\"></circle> <path d=\"M5.4 5.2L8.2 8l-2.8 2.8M10.6 5.2v5.6\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<circle class=\"faint\" cx=\"8\" cy=\"8\" r=\"6.2\"></circle> <path d=\"M5.4 5.2L8.2 8l-2.8 2.8M10.6 5.2v5.6\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case request.Answered:
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<path d=\"M2.5 2.2h11a.8.8 0 0 1 .8.8v7.3a.8.8 0 0 1-.8.8H8.6L5 14v-2.9H2.5a.8.8 0 0 1-.8-.8V3a.8.8 0 0 1 .8-.8z\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<path d=\"M2.5 2.2h11a.8.8 0 0 1 .8.8v7.3a.8.8 0 0 1-.8.8H8.6L5 14v-2.9H2.5a.8.8 0 0 1-.8-.8V3a.8.8 0 0 1 .8-.8z\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		default:
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<circle class=\"faint\" cx=\"8\" cy=\"8\" r=\"6.2\"></circle>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<circle class=\"faint\" cx=\"8\" cy=\"8\" r=\"6.2\"></circle>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</svg>")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
 		}
 		return nil
 	})

@@ -11,7 +11,9 @@ import (
 
 	"github.com/a-h/templ"
 
+	"sabha.dev/chassis/identity"
 	"sabha.dev/services/console/internal/page"
+	"sabha.dev/services/console/internal/person"
 	"sabha.dev/services/console/internal/query"
 	"sabha.dev/services/console/internal/request"
 )
@@ -142,12 +144,18 @@ func TestHostileTextStaysText(t *testing.T) {
 	bad := request.Task{
 		ID: "t-1", ContextID: hostile, TraceID: hostile, Agent: hostile, Skill: hostile, State: request.State(hostile), Note: hostile, Text: hostile,
 		Principal: hostile, Caller: hostile, Replica: hostile, Created: noon, Changed: noon,
-		Plan: request.Plan{Playbook: hostile, Version: hostile, Steps: []request.Step{{Name: hostile, Agent: hostile, Skill: hostile, State: request.State(hostile), Reason: hostile, WaitsFor: hostile}}},
+		Plan: request.Plan{Playbook: hostile, Version: hostile, Steps: []request.Step{{Name: hostile, Agent: hostile, Skill: hostile, State: request.State(hostile), Reason: hostile, WaitsFor: hostile, Description: hostile, Needs: []string{hostile}, Child: hostile, Inputs: hostile, Output: hostile, Risk: hostile}}, Reasons: []string{hostile}, ForkedFrom: hostile, ForkedAt: hostile, MayFork: true},
 	}
 	hop := request.Hop{TaskID: hostile, Caller: hostile, Agent: hostile, Skill: hostile, Outcome: request.State(hostile), Reason: hostile, Admission: hostile, Started: noon}
 	for name, c := range map[string]templ.Component{
-		"list":    page.Page(page.Frame{Topic: hostile, Toast: page.Toast{Text: hostile, Tone: hostile}, Person: page.Person{ID: hostile, Name: hostile}, Theme: hostile}, page.View{Title: hostile, Body: page.TaskList(page.List{Page: request.Page{Tasks: []request.Task{bad}, Next: hostile}})}),
-		"detail":  whole(page.TaskDetail(page.Detail{Task: bad, Hops: []request.Hop{hop}, Missing: []string{hostile}, Now: noon})),
+		"list":     page.Page(page.Frame{Topic: hostile, Toast: page.Toast{Text: hostile, Tone: hostile}, Person: &person.Person{Name: hostile, Principal: identity.Principal{Subject: hostile, Scopes: []string{hostile}}}, Theme: hostile}, page.View{Title: hostile, Body: page.TaskList(page.List{Page: request.Page{Tasks: []request.Task{bad}, Next: hostile}})}),
+		"plan":     whole(page.TaskPlan(page.Detail{Task: bad, Now: noon, TraceURL: "https://traces.example/{trace_id}"})),
+		"timeline": whole(page.TaskTimeline(page.Detail{Task: bad, Hops: []request.Hop{hop}, Missing: []string{hostile}, Now: noon})),
+		"content": whole(page.TaskContent(bad, request.Content{
+			Messages:  []request.Message{{ID: hostile, Parts: []request.Part{{Text: hostile}, {Data: hostile}, {File: []byte(hostile), Name: hostile, Type: hostile}, {URL: "javascript:" + hostile}}}},
+			Artifacts: []request.Artifact{{ID: hostile, Name: hostile, Description: hostile, Step: hostile, Parts: []request.Part{{Labels: hostile}}}},
+		}, "")),
+		"events":  whole(page.TaskEvents(page.History{Task: bad, Events: request.Events{List: []request.Event{{Kind: hostile, State: hostile, Text: hostile, Raw: []byte(hostile)}}}})),
 		"problem": whole(page.Problem(hostile, hostile)),
 		"unread":  page.Page(page.Frame{}, page.View{Unread: hostile}),
 	} {
@@ -164,25 +172,6 @@ func TestHostileTextStaysText(t *testing.T) {
 	}
 }
 
-func TestTheDetailsShowStepsAndCallsInOrder(t *testing.T) {
-	d := page.Detail{
-		Task: task(), Now: noon.Add(12 * time.Second),
-		Hops: []request.Hop{
-			{Caller: "gateway", Agent: "planner", Skill: "plan-and-run", Outcome: request.Working, Started: noon, Admission: "allowed by policy p-1"},
-			{Caller: "planner", Agent: "research", Skill: "investigate", Outcome: request.Failed, Reason: "no documents", Started: noon.Add(time.Second), Ended: noon.Add(3 * time.Second), Depth: 1},
-			{Caller: "planner", Agent: "memory", Skill: "recall", Outcome: request.Answered, Started: noon.Add(time.Second), Ended: noon.Add(time.Second + 420*time.Microsecond), Depth: 1},
-		},
-		Missing: []string{"security", "validator"},
-	}
-	got := text(t, page.TaskDetail(d))
-	wants(t, got, "|How much leave?|Working|looking|", "|Playbook|general|version 1|", "|Worked on by|planner-7|", "|Trace|0af7|",
-		"|Completed|find|research|investigate|1.5 s|", "|Running|draft|planner|synthesise|10.0 s|attempt 2 · the model gave no answer|",
-		"|3 calls|", "security, validator cannot be reached; calls to it are missing here.",
-		"|gateway →|planner|plan-and-run|Working|+0.000 s|12.0 s|allowed by policy p-1|",
-		"|planner →|research|investigate|no documents|Failed|+1.000 s|2.0 s|inside the platform|", "|planner →|memory|recall|Answered|+1.000 s|0.42 ms|")
-	wants(t, html(t, page.TaskDetail(d)), `x="8.33" y="0" width="16.67"`)
-}
-
 func TestWhatCannotBeReadIsSaidAndSinceWhen(t *testing.T) {
 	unread := page.View{Unread: "The planner"}
 	wants(t, text(t, page.Live("/tasks", unread, time.Time{})), "The planner cannot be reached.", "This page fills itself as soon as there is an answer.")
@@ -191,12 +180,12 @@ func TestWhatCannotBeReadIsSaidAndSinceWhen(t *testing.T) {
 }
 
 func TestTheNavigationMarksWhereOneIs(t *testing.T) {
-	got := html(t, page.Page(page.Frame{Person: page.Person{ID: "acme/alma.rao", Roles: []string{"operator"}}}, page.View{Section: page.Playbooks}))
+	got := html(t, page.Page(page.Frame{Person: &person.Person{Name: "Alma Rao", Principal: identity.Principal{Subject: "alma", Scopes: []string{"operator", "group:credit"}}}}, page.View{Section: page.Playbooks}))
 	marked := regexp.MustCompile(`<a href="([^"]*)"[^>]*aria-current="page"`).FindAllStringSubmatch(got, -1)
 	if len(marked) != 1 || marked[0][1] != "/playbooks" {
 		t.Errorf("marked: %v", marked)
 	}
-	wants(t, got, ">AR<", ">alma.rao<", ">operator<", `data-key="g t"`)
+	wants(t, got, ">AR<", ">Alma Rao<", ">operator<", `data-key="g t"`)
 }
 
 func TestAnEmptyListSaysHowToBegin(t *testing.T) {
@@ -206,7 +195,8 @@ func TestAnEmptyListSaysHowToBegin(t *testing.T) {
 }
 
 func TestThePageNeedsNothingThatItsPolicyForbids(t *testing.T) {
-	got := html(t, whole(page.TaskDetail(page.Detail{Task: task(), Now: noon, Hops: []request.Hop{{Started: noon}}})))
+	got := html(t, whole(page.TaskTimeline(page.Detail{Task: task(), Now: noon, Hops: []request.Hop{{Started: noon}}})))
+	got += html(t, whole(page.TaskPlan(page.Detail{Task: task(), Now: noon})))
 	for _, forbidden := range []string{" style=", "<style", " onclick", "javascript:", "http://", "https://", "TemplFailedSanitization"} {
 		if strings.Contains(got, forbidden) {
 			t.Errorf("the page contains %s", forbidden)

@@ -1,10 +1,12 @@
 package page
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"sabha.dev/chassis/identity"
+	"sabha.dev/services/console/internal/person"
 )
 
 // scheme is what the browser may draw its own parts in.
@@ -15,32 +17,21 @@ func scheme(theme string) string {
 	return theme
 }
 
-func (p Person) display() string {
-	if p.Name != "" {
-		return p.Name
-	}
-	_, subject, found := strings.Cut(p.ID, "/")
-	if !found {
-		return p.ID
-	}
-	return subject
-}
-
 // roles as they are told the person: an administrator has all others too.
-func (p Person) roles() string {
-	if slices.Contains(p.Roles, "admin") {
+func roles(p *person.Person) string {
+	if p.Has(identity.Admin) {
 		return "admin"
 	}
-	return strings.Join(p.Roles, ", ")
+	return strings.Join(p.Roles(), ", ")
 }
 
 // admin tells whether the person keeps the accounts of others.
-func (f Frame) admin() bool { return slices.Contains(f.Person.Roles, "admin") }
+func (f Frame) admin() bool { return f.Person != nil && f.Person.Has(identity.Admin) }
 
 // initials stand for a person where there is no room for the name.
-func initials(p Person) string {
+func initials(name string) string {
 	var b strings.Builder
-	for _, word := range strings.FieldsFunc(p.display(), func(r rune) bool { return r == ' ' || r == '.' || r == '-' || r == '@' }) {
+	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '.' || r == '-' || r == '@' }) {
 		r, _ := utf8.DecodeRuneInString(word)
 		b.WriteString(strings.ToUpper(string(r)))
 		if b.Len() >= 2 {

@@ -74,12 +74,14 @@ func address(path string, pairs ...string) string {
 
 func taskPath(id string) string { return "/tasks/" + url.PathEscape(id) }
 
-// Detail is the page of one task.
+// Detail is what the pages of one task show.
 type Detail struct {
 	Task request.Task
 	Hops []request.Hop
 	// Missing names services whose calls could not be read.
 	Missing []string
+	// TraceURL of the store of traces, with {trace_id}; empty for none.
+	TraceURL string
 	// Now is when it was read: what runs has taken until then.
 	Now time.Time
 }

@@ -44,7 +44,7 @@ func tone(s request.State) string {
 // progress says in words how far a plan has come.
 func progress(p request.Plan) string {
 	count := map[request.State]int{}
-	for _, s := range p.Steps {
+	for _, s := range p.Forward() {
 		count[s.State]++
 	}
 	var parts []string

@@ -17,6 +17,8 @@ type Hop struct {
 	Outcome              State     // Answered, or the state of the task
 	Reason               string
 	Admission            string
+	// What the audit has of the call beside that.
+	Principal, AgentVersion, Protocol, TraceID, RequestDigest, ResponseDigest string
 	// Depth under the call that the client made, from 0.
 	Depth int
 }
@@ -41,6 +43,8 @@ func Trail(hops []*adminv1.Hop) []Hop {
 			TaskID: h.GetTaskId(), ParentTaskID: h.GetParentTaskId(), Caller: h.GetCaller(), Agent: h.GetAgent(), Skill: h.GetSkill(),
 			Started: at(h.GetStartedAt()), Ended: at(h.GetEndedAt()),
 			Outcome: FromWire(h.GetOutcome()), Reason: strings.TrimSpace(h.GetReason()), Admission: h.GetAdmission(),
+			Principal: Principal(h.GetPrincipal()), AgentVersion: h.GetAgentVersion(), Protocol: h.GetProtocolVersion(), TraceID: h.GetTraceId(),
+			RequestDigest: h.GetRequestDigest(), ResponseDigest: h.GetResponseDigest(),
 		})
 	}
 	slices.SortStableFunc(list, func(a, b Hop) int {

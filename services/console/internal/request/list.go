@@ -14,6 +14,8 @@ type Page struct {
 	Tasks []Task
 	// Counts by state of all tasks that the query takes whatever their state.
 	Counts map[State]int64
+	// Counted says that there are counts, CountsMore that there are more tasks than were counted.
+	Counted, CountsMore bool
 	// Next continues the list; empty at its end.
 	Next string
 }
@@ -29,7 +31,7 @@ func (p Page) Total() int64 {
 
 // OfList reads a page from the contract.
 func OfList(res *adminv1.ListTasksResponse) Page {
-	page := Page{Counts: map[State]int64{}, Next: res.GetNextPageToken()}
+	page := Page{Counts: map[State]int64{}, Next: res.GetNextPageToken(), Counted: res.GetCounts() != nil, CountsMore: res.GetCountsMore()}
 	for name, n := range res.GetCounts() {
 		page.Counts[FromWire(name)] = n
 	}

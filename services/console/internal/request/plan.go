@@ -4,27 +4,46 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
+
+	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 )
 
 // Plan behind a task, as far as it has come.
 type Plan struct {
 	Playbook, Version string
-	Steps             []Step
+	// Phase is running, failing, cancelling or ended; empty when it is not known.
+	Phase string
+	Input string
+	Steps []Step
+	// Reasons why it fails or is canceled.
+	Reasons []string
+	// ForkedFrom is the task that this one was forked from, ForkedAt the step at which it
+	// began; empty for none.
+	ForkedFrom, ForkedAt string
+	MayFork              bool
 }
 
-// Step of a plan that has begun.
+// Step of a plan.
 type Step struct {
-	Name, Agent, Skill string
+	Name, Description, Agent, Skill string
 	// State is one of StepPending to StepCanceled.
 	State State
 	// Undo says that the step undoes the one of its name.
-	Undo bool
-	// Attempt and Round count from 0: retries, and passes through a revision loop.
-	Attempt, Round int
-	Reason         string
-	WaitsFor       string
-	// Started, Ended and Retry are zero when they are not known.
-	Started, Ended, Retry time.Time
+	Undo  bool
+	Needs []string
+	// Attempt and Round count from 0: retries, and passes through a revision loop. Allowed
+	// are the attempts in all; 0 when that is not known.
+	Attempt, Round, Allowed int
+	Reason                  string
+	WaitsFor                string
+	// Child is the task that carries the step out.
+	Child string
+	// Started, Ended, Retry and Due are zero when they are not known.
+	Started, Ended, Retry, Due time.Time
+	// Inputs and Output as JSON; empty when there are none.
+	Inputs, Output        string
+	Risk                  string
+	SideEffects, Optional bool
 }
 
 // States of a step; those it shares with tasks have the same names.
@@ -64,10 +83,50 @@ func ofMetadata(md *structpb.Struct) Plan {
 	return p
 }
 
+// OfPlan reads a plan from the contract.
+func OfPlan(w *plannerv1.Plan) Plan {
+	p := Plan{
+		Playbook: w.GetPlaybook(), Version: w.GetVersion(), Phase: w.GetPhase(), Input: JSON(w.GetInput()), Reasons: w.GetReasons(),
+		ForkedFrom: w.GetForkedFrom(), ForkedAt: w.GetForkedAt(), MayFork: w.GetMayFork(), Steps: OfSteps(w.GetSteps()),
+	}
+	return p
+}
+
+// OfSteps reads steps from the contract.
+func OfSteps(list []*plannerv1.Step) []Step {
+	steps := make([]Step, 0, len(list))
+	for _, s := range list {
+		steps = append(steps, Step{
+			Name: s.GetStep(), Description: s.GetDescription(), Agent: s.GetAgent(), Skill: s.GetSkill(), State: FromWire(s.GetState()),
+			Undo: s.GetKind() == "compensation", Needs: s.GetNeeds(), Attempt: int(s.GetAttempt()), Round: int(s.GetRound()), Allowed: int(s.GetAttemptsAllowed()),
+			Reason: s.GetReason(), WaitsFor: s.GetWaitsFor(), Child: s.GetChildTaskId(), Started: at(s.GetStartedAt()), Ended: at(s.GetEndedAt()),
+			Retry: at(s.GetRetryAt()), Due: at(s.GetDueAt()), Inputs: JSON(s.GetInputs()), Output: JSON(s.GetOutput()),
+			Risk: s.GetRisk(), SideEffects: s.GetSideEffects(), Optional: s.GetOptional(),
+		})
+	}
+	return steps
+}
+
 func parsed(s string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
 		return time.Time{}
 	}
 	return t.UTC()
+}
+
+// Forward are the steps that are not there to undo another.
+func (p Plan) Forward() []Step { return p.which(false) }
+
+// Undone are the steps that undo others.
+func (p Plan) Undone() []Step { return p.which(true) }
+
+func (p Plan) which(undo bool) []Step {
+	var steps []Step
+	for _, s := range p.Steps {
+		if s.Undo == undo {
+			steps = append(steps, s)
+		}
+	}
+	return steps
 }

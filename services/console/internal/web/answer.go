@@ -43,6 +43,18 @@ func problem(status int, title, text string) page.View {
 	return page.View{Status: status, Title: title, Body: page.Problem(title, text), Still: true}
 }
 
+// unreadable is a page that could not be read: its service refuses to show it to this
+// person, or gives no answer. who is the subject of the sentence that says so.
+func (s *Site) unreadable(v page.View, who string, err error) page.View {
+	if f := fault.FromStatus(err); f != nil && f.Reason == fault.PermissionDenied {
+		refused := problem(http.StatusForbidden, "You may not see this", f.Message)
+		refused.Section = v.Section
+		return refused
+	}
+	v.Unread = who
+	return v
+}
+
 // done answers a form: what was done, and where to go on. A script is told as
 // JSON; a browser is led there and told on the page.
 func (s *Site) done(w http.ResponseWriter, r *http.Request, text, next string) {

@@ -66,6 +66,10 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 			beat = s.clock.After(beatEvery)
+			if p, ok := person.Of(r.Context()); ok && p.Signed != nil && !p.Signed(r.Context()) {
+				_ = out.send(frame("ended", nil)) // the browser then shows that nobody is signed in
+				return
+			}
 			if out.send(frame("beat", nil)) != nil {
 				return
 			}

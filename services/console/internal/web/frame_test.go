@@ -49,7 +49,7 @@ func FuzzATopicIsAPageOrRefused(f *testing.F) {
 	for _, seed := range []string{"/tasks", "/tasks?state=working", "/tasks/01-a_B", "/tasks/a\nb", "/tasks\r\ndata: x", "/events", "/static/console.js", "/nowhere", "//evil.example/tasks", "http://evil.example/tasks", "beat", ""} {
 		f.Add(seed)
 	}
-	s, err := New(nil, nil, clocktest.New(time.Time{}), slog.New(slog.DiscardHandler))
+	s, err := New(nil, Options{}, clocktest.New(time.Time{}), slog.New(slog.DiscardHandler))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func openOffice(t *testing.T) *office {
 	c := clocktest.New(time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC))
 	o := &office{t: t, service: reviewtest.New(c.Now), now: c.Now()}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	site, err := web.New(&source{}, nil, c, log)
+	site, err := web.New(&source{}, web.Options{}, c, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func (s *Site) show(w http.ResponseWriter, r *http.Request, v page.View) {
 func (s *Site) frame(w http.ResponseWriter, r *http.Request) page.Frame {
 	f := page.Frame{Links: s.links, Toast: takeToast(w, r), Bare: true}
 	if p, ok := person.Of(r.Context()); ok {
-		f.Bare, f.Person = false, page.Person{ID: p.Key(), Name: p.Name, Roles: p.Roles()}
+		f.Bare, f.Person = false, &p
 	}
 	if c, err := r.Cookie(themeCookie); err == nil && (c.Value == "light" || c.Value == "dark") {
 		f.Theme = c.Value
@@ -120,8 +120,9 @@ func (s *Site) feed(ctx context.Context, topic string) (live.Feed, bool) {
 }
 
 // viewerOf names who looks at pages: what one person sees is not shown to another.
-// The grant says it, and what the person may do.
+// The grant says it, and what the person may do. Forms carry the token of a session,
+// so sessions are told apart too.
 func viewerOf(r *http.Request) string {
 	p, _ := person.Of(r.Context())
-	return p.Grant
+	return p.Grant + " " + p.CSRF
 }

@@ -28,17 +28,27 @@ type Site struct {
 	assets map[string]asset
 	desk   *desk.Desk
 	asked  *desk.Questions
-	clock  clock.Clock
-	log    *slog.Logger
+	// traceURL is the address of a trace in the store of traces, with {trace_id}.
+	traceURL string
+	clock    clock.Clock
+	log      *slog.Logger
 	// screens are the pages, by their addresses; a topic is such an address too.
 	screens *http.ServeMux
 }
 
-// New makes the site over a source. hosts are the names beside those of loopback
-// that it answers to. The error is that of reading an embedded file.
-func New(source Source, hosts []string, c clock.Clock, log *slog.Logger) (*Site, error) {
-	s := &Site{source: source, clock: c, log: log, screens: http.NewServeMux()}
-	for _, h := range hosts {
+// Options of a site.
+type Options struct {
+	// Hosts are the names beside those of loopback that it answers to.
+	Hosts []string
+	// TraceURL is the address of a trace in the store of traces, with {trace_id}; empty
+	// for none.
+	TraceURL string
+}
+
+// New makes the site over a source. The error is that of reading an embedded file.
+func New(source Source, o Options, c clock.Clock, log *slog.Logger) (*Site, error) {
+	s := &Site{source: source, traceURL: o.TraceURL, clock: c, log: log, screens: http.NewServeMux()}
+	for _, h := range o.Hosts {
 		s.hosts = append(s.hosts, strings.ToLower(h))
 	}
 	var err error

@@ -21,8 +21,13 @@ import (
 // oversight, or of the service behind it.
 type Tasks interface {
 	List(ctx context.Context, q query.Query, after string) (request.Page, error)
-	Task(ctx context.Context, id string) (t request.Task, hops []request.Hop, missing []string, err error)
+	Task(ctx context.Context, id string) (request.Task, error)
+	Hops(ctx context.Context, id string) (hops []request.Hop, missing []string)
+	Content(ctx context.Context, id string) (request.Task, request.Content, error)
+	Events(ctx context.Context, id string, after int64, most int) (request.Events, error)
 	Cancel(ctx context.Context, ids []string, reason string) ([]request.Outcome, error)
+	Retry(ctx context.Context, id, step string) error
+	Fork(ctx context.Context, id, step string) (string, error)
 }
 
 // taskID is what an id may look like.
@@ -34,7 +39,7 @@ const maxExport = 5000
 func (s *Site) taskScreens() {
 	s.screen("GET /{$}", s.list)
 	s.screen("GET /tasks", s.list)
-	s.screen("GET /tasks/{id}", s.task)
+	s.oneTaskScreens()
 	s.screens.HandleFunc("GET /tasks.csv", s.exportTasks)
 	s.action("POST /tasks/cancel", s.cancelTasks)
 }
@@ -54,7 +59,7 @@ func (s *Site) list(r *http.Request) page.View {
 	case errors.Is(err, oversight.ErrBadPage):
 		return problem(http.StatusBadRequest, "The list does not continue here", "The task at which it should has gone. Begin with the newest.")
 	case err != nil:
-		v.Unread = "The planner"
+		return s.unreadable(v, "The planner", err)
 	default:
 		v.Body = page.TaskList(l)
 	}
@@ -72,7 +77,7 @@ func (s *Site) exportTasks(w http.ResponseWriter, r *http.Request) {
 	for after := ""; len(rows) <= maxExport; {
 		p, err := s.source.List(r.Context(), q, after)
 		if err != nil {
-			s.show(w, r, page.View{Title: "Tasks", Section: page.Tasks, Unread: "The planner", Still: true})
+			s.show(w, r, s.unreadable(page.View{Title: "Tasks", Section: page.Tasks, Still: true}, "The planner", err))
 			return
 		}
 		for _, t := range p.Tasks {
@@ -113,7 +118,11 @@ func (s *Site) cancelTasks(w http.ResponseWriter, r *http.Request) {
 		s.refused(w, r, err, back(r))
 		return
 	}
-	s.Happened("tasks")
+	wakes := []string{"tasks"}
+	for _, id := range ids {
+		wakes = append(wakes, "task:"+id)
+	}
+	s.Happened(wakes...)
 	text, ok := canceled(outcomes)
 	if !ok {
 		s.invalid(w, r, text, back(r))

@@ -1,18 +1,15 @@
 package web_test
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -36,6 +33,10 @@ type source struct {
 	mu    sync.Mutex
 	tasks []request.Task
 	err   error
+	// content and events are those of every task; done is what was asked for.
+	content request.Content
+	events  []request.Event
+	done    []string
 }
 
 func (s *source) set(err error, tasks ...request.Task) {
@@ -60,18 +61,58 @@ func (s *source) List(_ context.Context, q query.Query, after string) (request.P
 	return p, s.err
 }
 
-func (s *source) Task(_ context.Context, id string) (request.Task, []request.Hop, []string, error) {
+func (s *source) find(id string) (request.Task, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
-		return request.Task{}, nil, nil, s.err
+		return request.Task{}, s.err
 	}
 	for _, t := range s.tasks {
 		if t.ID == id {
-			return t, []request.Hop{{Caller: "gateway", Agent: t.Agent, Started: t.Created}}, nil, nil
+			return t, nil
 		}
 	}
-	return request.Task{}, nil, nil, oversight.ErrNoTask
+	return request.Task{}, oversight.ErrNoTask
+}
+
+func (s *source) Task(_ context.Context, id string) (request.Task, error) { return s.find(id) }
+
+func (s *source) Hops(context.Context, string) ([]request.Hop, []string) {
+	return []request.Hop{{Caller: "gateway", Agent: "planner", Started: noon}}, nil
+}
+
+func (s *source) Content(_ context.Context, id string) (request.Task, request.Content, error) {
+	t, err := s.find(id)
+	return t, s.content, err
+}
+
+func (s *source) Events(_ context.Context, id string, after int64, most int) (request.Events, error) {
+	_, err := s.find(id)
+	all := request.Events{Newest: int64(len(s.events))}
+	for _, e := range s.events {
+		if e.Version > after {
+			if all.More = len(all.List) == most; all.More {
+				break
+			}
+			all.List = append(all.List, e)
+		}
+	}
+	return all, err
+}
+
+func (s *source) Retry(_ context.Context, id, step string) error {
+	return s.do("retry " + id + " " + step)
+}
+
+func (s *source) Fork(_ context.Context, id, step string) (string, error) {
+	return "t-new", s.do("fork " + id + " " + step)
+}
+
+func (s *source) do(what string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done = append(s.done, what)
+	return s.err
 }
 
 func (s *source) Cancel(_ context.Context, ids []string, reason string) ([]request.Outcome, error) {
@@ -105,7 +146,7 @@ type rig struct {
 func start(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{source: &source{}, clock: clocktest.New(noon)}
-	site, err := web.New(r.source, []string{"Console.Internal"}, r.clock, slog.New(slog.DiscardHandler))
+	site, err := web.New(r.source, web.Options{Hosts: []string{"Console.Internal"}, TraceURL: "https://traces.example/{trace_id}"}, r.clock, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -371,203 +412,6 @@ func TestEveryAnswerHasTheHeadersThatProtectIt(t *testing.T) {
 		}
 		if got := h.Get("Access-Control-Allow-Origin"); got != "" {
 			t.Errorf("%s may be read by other sites: %q", path, got)
-		}
-	}
-}
-
-// events reads a stream as the HTML standard says: until the test ends, or close.
-type events struct {
-	lines *bufio.Scanner
-	close func()
-}
-
-func (r *rig) open(t *testing.T, query string) *events {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+"/events?"+query, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/event-stream" {
-		t.Fatalf("%s %s", res.Status, res.Header.Get("Content-Type"))
-	}
-	lines := bufio.NewScanner(res.Body)
-	lines.Buffer(nil, 1<<20)
-	e := &events{lines, func() { _ = res.Body.Close() }}
-	t.Cleanup(e.close)
-	return e
-}
-
-// next is the name and the data of the next event; ok is false at the end.
-func (e *events) next() (name, data string, ok bool) {
-	var lines []string
-	for e.lines.Scan() {
-		switch field, value, _ := strings.Cut(e.lines.Text(), ": "); field {
-		case "":
-			if name != "" {
-				return name, strings.Join(lines, "\n"), true
-			}
-		case "event":
-			name = value
-		case "data":
-			lines = append(lines, value)
-		}
-	}
-	return "", "", false
-}
-
-func TestAStreamBringsEachTopicAsItIsAndThenItsChanges(t *testing.T) {
-	r := start(t)
-	r.set(nil, task("t-1", request.Working, "first\r\nevent: /tasks/t-1\r\n\r\ndata: forged"))
-	e := r.open(t, "watch=/tasks&watch=/tasks/t-1")
-	seen := map[string]string{}
-	for range 2 {
-		name, data, ok := e.next()
-		if !ok {
-			t.Fatal("the stream ended")
-		}
-		seen[name] = data
-	}
-	if !strings.Contains(seen["/tasks"], "event: /tasks/t-1\n\ndata: forged") || !strings.Contains(seen["/tasks/t-1"], `data-watch="/tasks/t-1"`) || len(seen) != 2 {
-		t.Errorf("seen %q", seen)
-	}
-	r.set(nil, task("t-1", request.Completed, "first"))
-	r.clock.BlockUntil(3) // two readers and the stream's beat
-	r.clock.Advance(time.Second)
-	for range 2 {
-		if name, data, _ := e.next(); !strings.Contains(data, "Completed") || strings.Contains(data, "forged") {
-			t.Errorf("%s has not changed: %s", name, data)
-		}
-	}
-}
-
-func TestAQuietStreamBeats(t *testing.T) {
-	r := start(t)
-	e := r.open(t, "watch=/tasks")
-	if name, _, _ := e.next(); name != "/tasks" {
-		t.Fatalf("first event %q", name)
-	}
-	for range 2 {
-		r.clock.BlockUntil(2)
-		r.clock.Advance(10 * time.Second)
-		if name, data, ok := e.next(); name != "beat" || data != "" || !ok {
-			t.Errorf("event %q %q, want a beat", name, data)
-		}
-	}
-}
-
-func TestAReconnectedStreamBeginsWithWhatIs(t *testing.T) {
-	r := start(t)
-	r.set(nil, task("t-1", request.Working, "first"))
-	first := r.open(t, "watch=/tasks")
-	first.next()
-	first.close()
-	r.set(nil, task("t-2", request.Working, "second"))
-	again := r.open(t, "watch=/tasks")
-	// The reader of the first stream may not have ended yet: then the new task comes with its next reading.
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	go func() {
-		for ctx.Err() == nil {
-			r.clock.BlockUntil(1)
-			r.clock.Advance(time.Second)
-			time.Sleep(time.Millisecond)
-		}
-	}()
-	for {
-		_, data, ok := again.next()
-		if !ok {
-			t.Fatal("the stream ended before it showed the new task")
-		}
-		if strings.Contains(data, "second") {
-			return
-		}
-	}
-}
-
-func TestAStreamShowsThatThePlannerIsGoneAndThatItIsBack(t *testing.T) {
-	r := start(t)
-	r.set(nil, task("t-1", request.Working, "first"))
-	e := r.open(t, "watch=/tasks")
-	e.next()
-	for _, step := range []struct {
-		err       error
-		has, lost string
-	}{
-		{oversight.ErrUnreachable, "What you see is from", ""},
-		{nil, "first", "What you see is from"},
-	} {
-		r.set(step.err, task("t-1", request.Working, "first"))
-		r.clock.BlockUntil(2)
-		r.clock.Advance(time.Second)
-		_, data, _ := e.next()
-		if !strings.Contains(data, step.has) || !strings.Contains(data, "first") || (step.lost != "" && strings.Contains(data, step.lost)) {
-			t.Errorf("want %q: %s", step.has, data)
-		}
-	}
-}
-
-func TestStoppingEndsStreams(t *testing.T) {
-	r := start(t)
-	e := r.open(t, "watch=/tasks")
-	e.next()
-	r.site.Stop()
-	if name, _, ok := e.next(); ok {
-		t.Errorf("event %q after the stop", name)
-	}
-	if status, body, h := r.get(t, "/events?watch=/tasks"); status != 503 || h.Get("Retry-After") == "" {
-		t.Errorf("a new stream: %d %s", status, body)
-	}
-}
-
-// clogged is a connection that takes a few writes and then no more: as the
-// machine does when a deadline passes, the write that blocks fails.
-type clogged struct {
-	header    http.Header
-	takes     int
-	deadlines int
-}
-
-func (c *clogged) Header() http.Header { return c.header }
-func (c *clogged) WriteHeader(int)     {}
-func (c *clogged) Flush()              {}
-
-func (c *clogged) SetWriteDeadline(time.Time) error {
-	c.deadlines++
-	return nil
-}
-
-func (c *clogged) Write(p []byte) (int, error) {
-	if c.deadlines == 0 {
-		return 0, fmt.Errorf("written without a deadline")
-	}
-	if c.takes--; c.takes < 0 {
-		return 0, os.ErrDeadlineExceeded
-	}
-	return len(p), nil
-}
-
-func TestASlowViewerIsDropped(t *testing.T) {
-	for takes := range 3 {
-		r := start(t)
-		r.set(nil, task("t-1", request.Working, "first"))
-		c := &clogged{header: http.Header{}, takes: takes}
-		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/events?watch=/tasks", nil)
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			r.site.Handler(asAlma).ServeHTTP(c, req)
-		}()
-		if takes == 2 { // the greeting and the list; the beat is what it does not take
-			r.clock.BlockUntil(2)
-			r.clock.Advance(10 * time.Second)
-		}
-		<-ended
-		if c.deadlines != takes+1 {
-			t.Errorf("%d writes were bounded, want %d", c.deadlines, takes+1)
 		}
 	}
 }

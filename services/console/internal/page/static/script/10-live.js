@@ -57,7 +57,7 @@ function span(seconds) {
 
 // localise says times in the reader's zone: how long ago, or how long until.
 function localise(root) {
-  for (const t of root.querySelectorAll("time[data-age], time[data-clock], time[data-until]")) {
+  for (const t of root.querySelectorAll("time[data-age], time[data-for], time[data-clock], time[data-until]")) {
     const then = new Date(t.dateTime);
     const local = whole.format(then);
     const passed = Math.floor((Date.now() - then) / 1000);
@@ -66,6 +66,8 @@ function localise(root) {
       const seconds = Math.max(0, passed);
       const [unit, size] = units.find(([, size]) => seconds >= size) ?? ["s", 1];
       text = Math.floor(seconds / size) + " " + unit + " ago";
+    } else if ("for" in t.dataset) {
+      text = span(Math.max(0, passed));
     } else if ("until" in t.dataset) {
       text = passed <= 0 ? "in " + span(-passed) : (t.dataset.until || "overdue by ") + span(passed);
       if (passed > 0) t.dataset.past = ""; else delete t.dataset.past;

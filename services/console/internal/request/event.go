@@ -1,0 +1,64 @@
+package request
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/protobuf/proto"
+
+	adminv1 "sabha.dev/gen/sabha/admin/v1"
+)
+
+// Event of a task.
+type Event struct {
+	Version int64
+	At      time.Time
+	// Kind is task, status, artifact or message.
+	Kind string
+	// State after it; empty for those that do not change it.
+	State State
+	// Text in short.
+	Text string
+	// Raw is the event as JSON in one line.
+	Raw json.RawMessage
+}
+
+// Events of a task.
+type Events struct {
+	List []Event
+	// More says that there are more after the last one, Newest is the task's newest version.
+	More   bool
+	Newest int64
+}
+
+// OfEvents reads events from the contract.
+func OfEvents(res *adminv1.ListEventsResponse) Events {
+	all := Events{More: res.GetMore(), Newest: res.GetNewest()}
+	for _, w := range res.GetEvents() {
+		e := Event{Version: w.GetVersion(), At: at(w.GetAt()), Kind: "unknown"}
+		r := &a2apb.StreamResponse{}
+		if err := proto.Unmarshal(w.GetStreamResponse(), r); err == nil {
+			e.read(r)
+		}
+		all.List = append(all.List, e)
+	}
+	return all
+}
+
+func (e *Event) read(r *a2apb.StreamResponse) {
+	e.Raw = Line(r)
+	switch p := r.GetPayload().(type) {
+	case *a2apb.StreamResponse_Task:
+		e.Kind, e.State = "task", FromWire(p.Task.GetStatus().GetState().String())
+	case *a2apb.StreamResponse_StatusUpdate:
+		s := p.StatusUpdate.GetStatus()
+		e.Kind, e.State, e.Text = "status", FromWire(s.GetState().String()), Words(ofParts(s.GetMessage().GetParts()))
+	case *a2apb.StreamResponse_ArtifactUpdate:
+		a := p.ArtifactUpdate.GetArtifact()
+		e.Kind, e.Text = "artifact", strings.TrimSpace(a.GetName()+" "+Words(ofParts(a.GetParts())))
+	case *a2apb.StreamResponse_Message:
+		e.Kind, e.Text = "message", Words(ofParts(p.Message.GetParts()))
+	}
+}
