@@ -21,7 +21,6 @@ func (p *Platform) startConsole(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.started = append(p.started, p.console)
 	p.FirstPassword, err = p.console.FirstAccount(ctx)
 	return err
 }

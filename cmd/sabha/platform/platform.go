@@ -153,13 +153,7 @@ func Start(ctx context.Context, o Options) (_ *Platform, err error) {
 	if err := p.makeSchemas(ctx, names); err != nil {
 		return nil, err
 	}
-	if err := p.startPersonas(ctx); err != nil {
-		return nil, err
-	}
-	if err := p.startGateway(ctx); err != nil {
-		return nil, err
-	}
-	if err := p.startConsole(ctx); err != nil {
+	if err := p.startServices(ctx); err != nil {
 		return nil, err
 	}
 	p.watch()
@@ -219,6 +213,23 @@ func (p *Platform) env(name string) (service.Env, error) {
 		// The data folder belongs to this process, a database of its own may serve several.
 		Exclusive: p.options.Database == "", Release: p.release,
 	}, nil
+}
+
+// startServices starts everything that serves. The console needs nobody to start, and
+// the first time it works on a password meanwhile.
+func (p *Platform) startServices(ctx context.Context) error {
+	var console error
+	var wg sync.WaitGroup
+	wg.Go(func() { console = p.startConsole(ctx) })
+	err := p.startPersonas(ctx)
+	if err == nil {
+		err = p.startGateway(ctx)
+	}
+	wg.Wait()
+	if p.console != nil {
+		p.started = append(p.started, p.console)
+	}
+	return errors.Join(err, console)
 }
 
 // startPersonas starts the personas side by side: most of a start is waiting for
