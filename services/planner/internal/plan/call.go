@@ -164,6 +164,8 @@ func (p *Planner) send(ctx, wait context.Context, pl *plan, r row, limit time.Du
 			return rep
 		}
 		res, err = again(ctx, client, &r, m)
+	} else if f := fault.FromStatus(err); f != nil && f.Reason == fault.UnsupportedOperation {
+		res, err = again(ctx, client, &r, m) // the agent lets nobody wait on the line
 	}
 	if err != nil {
 		return failed(rep, err)
