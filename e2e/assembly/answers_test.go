@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/grpc/codes"
@@ -87,21 +88,33 @@ func TestModelWritesAndItsAnswerIsChecked(t *testing.T) {
 	}
 }
 
-func TestAnswerThatContradictsItsSourcesFails(t *testing.T) {
+func TestAnswerThatContradictsItsSourcesWaitsForAPerson(t *testing.T) {
 	m := modeltest.New(t, modeltest.Always(modeltest.Reply{Text: "Backups of the customer database are taken every two weeks [1]."}))
 	r := start(t, withModel(m))
 	task := r.grpc(question)
-	if task.GetStatus().GetState() != failed || len(task.GetArtifacts()) != 0 {
+	if task.GetStatus().GetState() != a2apb.TaskState_TASK_STATE_AUTH_REQUIRED || len(task.GetArtifacts()) != 0 {
 		t.Fatalf("%v", task)
 	}
-	if !strings.Contains(note(task), "confidence") {
-		t.Errorf("the reasons do not say why: %q", note(task))
+	if !strings.Contains(note(task), `step "review" waits for a person to decide (queue general), by `) {
+		t.Errorf("the client is told %q", note(task))
 	}
 	if n := len(m.Requests()); n != 3 {
 		t.Errorf("the model was asked %d times; it has two revisions", n)
 	}
 	if last := m.Requests()[2].Text(); !strings.Contains(last, "An earlier answer was sent back for these reasons") {
 		t.Errorf("the model was not told the reasons: %s", last)
+	}
+	if _, err := r.a2a.CancelTask(r.ctx(), &a2apb.CancelTaskRequest{Id: task.GetId()}); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(patience); task.GetStatus().GetState() != a2apb.TaskState_TASK_STATE_CANCELED && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		var err error
+		if task, err = r.a2a.GetTask(r.ctx(), &a2apb.GetTaskRequest{Id: task.GetId()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if task.GetStatus().GetState() != a2apb.TaskState_TASK_STATE_CANCELED || !strings.Contains(note(task), "Stopped: review.") {
+		t.Errorf("withdrawn: %v", task)
 	}
 }
 

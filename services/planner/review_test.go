@@ -135,7 +135,7 @@ func TestRejectionEndsThePlanAsRejectedAndUndoesIt(t *testing.T) {
 	r, task := unsure(t, options{})
 	r.people.decide(map[string]any{"decision": "rejected", "decisions": []any{map[string]any{"person": "acme/maria", "approved": false, "reason": "it was 50"}}})
 	task = r.ends(task.GetId(), a2apb.TaskState_TASK_STATE_REJECTED)
-	if want := "step \"person\": a reviewer rejected it: it was 50\nUndone: draft."; note(task) != want || r.work.did("send") != 0 {
+	if want := "step \"person\": it was rejected: it was 50\nUndone: draft."; note(task) != want || r.work.did("send") != 0 {
 		t.Fatalf("%q after %v", note(task), r.work.history())
 	}
 }

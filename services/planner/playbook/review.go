@@ -158,22 +158,23 @@ func (d *decision) decided(s *Step) bool {
 	case Approved:
 		return true
 	case Refused:
-		reason := fmt.Sprintf("step %q: a reviewer rejected it", s.ID)
-		if why := against(data["decisions"]); why != "" {
+		reason := fmt.Sprintf("step %q: it was rejected", s.ID)
+		if why := against(data); why != "" {
 			reason += ": " + why
 		}
 		d.fail(s.ID, Rejected, reason)
 	case Expired:
-		d.fail(s.ID, Rejected, fmt.Sprintf("step %q: nobody decided in time", s.ID))
+		d.fail(s.ID, Rejected, fmt.Sprintf("step %q: nobody decided in time, which counts as a rejection", s.ID))
 	default:
 		d.fail(s.ID, StepFailed, fmt.Sprintf("step %q gave no decision", s.ID))
 	}
 	return false
 }
 
-// against is the reason of the last decision that was not an approval.
-func against(decisions any) string {
-	list, _ := decisions.([]any)
+// against is why it was not approved: in the words of the last person who said so, whose name
+// the client need not know, else as the policy puts it.
+func against(data map[string]any) string {
+	list, _ := data["decisions"].([]any)
 	for _, x := range slices.Backward(list) {
 		d, _ := x.(map[string]any)
 		if approved, _ := d["approved"].(bool); !approved {
@@ -181,5 +182,6 @@ func against(decisions any) string {
 			return reason
 		}
 	}
-	return ""
+	reason, _ := data["reason"].(string)
+	return reason
 }

@@ -66,9 +66,10 @@ func TestWhatPeopleDoNotApproveEndsThePlan(t *testing.T) {
 		data map[string]any
 		want string
 	}{
-		"rejected":    {map[string]any{"decision": "rejected", "decisions": no("it was 50")}, `fail person REJECTED: step "person": a reviewer rejected it: it was 50`},
-		"no reason":   {map[string]any{"decision": "rejected"}, `fail person REJECTED: step "person": a reviewer rejected it`},
-		"expired":     {map[string]any{"decision": "expired"}, `fail person REJECTED: step "person": nobody decided in time`},
+		"rejected":    {map[string]any{"decision": "rejected", "decisions": no("it was 50")}, `fail person REJECTED: step "person": it was rejected: it was 50`},
+		"by policy":   {map[string]any{"decision": "rejected", "decisions": []any{}, "reason": "too late"}, `fail person REJECTED: step "person": it was rejected: too late`},
+		"no reason":   {map[string]any{"decision": "rejected"}, `fail person REJECTED: step "person": it was rejected`},
+		"expired":     {map[string]any{"decision": "expired"}, `fail person REJECTED: step "person": nobody decided in time, which counts as a rejection`},
 		"no decision": {map[string]any{}, `fail person STEP_FAILED: step "person" gave no decision`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +108,7 @@ func TestAnActionWaitsForItsReview(t *testing.T) {
 	s := begin(t, asked, "", nil)
 	s.expect(`start ask@0 {"content":{"amount":40}}`)
 	s.completes("ask", "", map[string]any{"decision": "rejected", "decisions": []any{map[string]any{"approved": false, "reason": "too much"}}})
-	s.expect(`fail ask REJECTED: step "ask": a reviewer rejected it: too much`)
+	s.expect(`fail ask REJECTED: step "ask": it was rejected: too much`)
 	if book := mustParse(t, asked); book.Kind(book.Step("ask")) != KindAction {
 		t.Fatalf("kind %q", book.Kind(book.Step("ask")))
 	}
