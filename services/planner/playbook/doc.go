@@ -33,12 +33,17 @@
 //	    risk: low
 //	    side_effects: false
 //	    optional: false
-//	threshold: {step: id, min_confidence: 0.7, reasons: value}
+//	threshold: {step: id, min_confidence: 0.7, reasons: value, review: id}
 //	output: {text: value, data: {name: value}}
 //
 // A step with revise judges the work of the steps from revise.step to itself: while until is false
 // they all run again, at most max times, and see what it answered as revision.feedback. Whoever
 // reads them from outside waits until the loop has ended.
+//
+// A step of agent review and skill review asks people; its inputs are those of [ReviewInputs]. A
+// plan that they do not approve is rejected, unless the step is optional. The one that
+// threshold.review names runs only under the threshold, and then whatever needs the threshold's step
+// waits for it; where its condition is false the plan fails as it does without review.
 //
 // A value in a playbook is a literal, unless it is a string that begins with "=": then the rest is
 // a CEL expression. A string that must begin with "=" is written with two: "==x" is the text "=x".
