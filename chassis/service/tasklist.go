@@ -50,7 +50,7 @@ func (a *admin) ListTasks(ctx context.Context, req *adminv1.ListTasksRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	counts, err := a.store.Counts(ctx, q)
+	counts, err := a.store.CountsWith(ctx, q, page)
 	if err != nil {
 		return nil, err
 	}

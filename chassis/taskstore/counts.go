@@ -2,6 +2,7 @@ package taskstore
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 )
@@ -14,25 +15,30 @@ type Counts struct {
 }
 
 // Counts counts what a search selects, of all pages and all states. A search for
-// words counts nothing; one without fields counts every task; any other at most
-// the newest 10,000.
+// words counts nothing. What a walk leads to is counted as far as one page goes,
+// and what only rows of tasks can tell up to 10,000 tasks.
 func (s *Store) Counts(ctx context.Context, q Search) (Counts, error) {
 	q.States, q.OlderThan = nil, ""
-	switch {
-	case len(q.Words) > 0 || q.impossible():
+	if len(q.Words) > 0 || q.Facts.None {
 		return Counts{ByState: map[a2apb.TaskState]int64{}}, nil
-	case q.everything():
-		return s.countAll(ctx)
 	}
-	var st statement
-	st.add("SELECT state, COUNT(*) FROM (")
-	q.candidates(&st, counted+1)
-	st.add(") c GROUP BY state")
-	c, total, err := s.count(ctx, &st)
+	var c Counts
+	var total int64
+	var err error
+	if q.Owner == "" && q.ContextID == "" && len(q.Facts.Where) == 0 {
+		c, err = s.countByIndex(ctx, q)
+	} else {
+		var st statement
+		st.add("SELECT state, COUNT(*) FROM (")
+		q.candidates(&st, counted+1)
+		st.add(") c GROUP BY state")
+		c, total, err = s.count(ctx, &st)
+		c.More = total > counted
+	}
 	if err != nil {
 		return Counts{}, err
 	}
-	if c.More = total > counted; !c.More {
+	if !c.More {
 		var last string
 		last, err = s.walkedTo(ctx, q)
 		c.More = last != ""
@@ -40,19 +46,28 @@ func (s *Store) Counts(ctx context.Context, q Search) (Counts, error) {
 	return c, err
 }
 
-func (q *Search) everything() bool {
-	return q.Owner == "" && q.ContextID == "" && q.After.IsZero() && q.Before.IsZero() && q.Facts.Walk.SQL == "" && len(q.Facts.Where) == 0 && !q.Facts.Open
-}
-
 // all stands for the number of all tasks among the counts by state.
 const all = -1
 
-// countAll counts without reading tasks: those that ended well are all but the others.
-func (s *Store) countAll(ctx context.Context) (Counts, error) {
+// countByIndex counts without reading tasks: those that ended well are all but the
+// open ones and those that ended badly, which have indexes of their own.
+func (s *Store) countByIndex(ctx context.Context, q Search) (Counts, error) {
 	var st statement
-	st.add("SELECT -1, COUNT(*) FROM tasks" +
-		" UNION ALL SELECT state, COUNT(*) FROM tasks WHERE " + isOpen + " GROUP BY state" +
-		" UNION ALL SELECT state, COUNT(*) FROM tasks WHERE " + isUnwell + " GROUP BY state")
+	among := q.ids("id")
+	if q.Facts.Walk.SQL == "" {
+		st.add("SELECT -1, COUNT(*) FROM tasks")
+		st.where("WHERE", among)
+	} else {
+		st.add("WITH w AS MATERIALIZED (")
+		q.walk(&st)
+		st.add(") SELECT -1, COUNT(*) FROM w")
+		among = []Condition{{SQL: "id IN (SELECT task_id FROM w)"}}
+	}
+	for _, is := range []string{isOpen, isUnwell} {
+		st.add(fmt.Sprintf(" UNION ALL SELECT state, COUNT(*) FROM (SELECT id, state FROM tasks WHERE %s LIMIT %d) s", is, fence))
+		st.where("WHERE", among)
+		st.add(" GROUP BY state")
+	}
 	c, _, err := s.count(ctx, &st)
 	if err != nil {
 		return Counts{}, err
@@ -64,6 +79,19 @@ func (s *Store) countAll(ctx context.Context) (Counts, error) {
 	}
 	if completed > 0 {
 		c.ByState[a2apb.TaskState_TASK_STATE_COMPLETED] = completed
+	}
+	return c, nil
+}
+
+// CountsWith is Counts for whoever has read a page of the search: when the page is
+// all there is, it is counted itself.
+func (s *Store) CountsWith(ctx context.Context, q Search, p *Page) (Counts, error) {
+	if q.OlderThan != "" || len(q.States) > 0 || p.Next != "" || len(q.Words) > 0 {
+		return s.Counts(ctx, q)
+	}
+	c := Counts{ByState: map[a2apb.TaskState]int64{}}
+	for _, rec := range p.Tasks {
+		c.ByState[rec.Task.GetStatus().GetState()]++
 	}
 	return c, nil
 }

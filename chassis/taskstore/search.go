@@ -40,8 +40,6 @@ type Facts struct {
 	Walk Condition
 	// Where are further conditions on tasks.id.
 	Where []Condition
-	// Open says that only tasks that have not ended can be meant.
-	Open bool
 	// None says that no task can be meant.
 	None bool
 }
@@ -80,7 +78,7 @@ const (
 
 // Search reads a page.
 func (s *Store) Search(ctx context.Context, q Search) (*Page, error) {
-	if q.impossible() {
+	if q.Facts.None {
 		return &Page{}, nil
 	}
 	if len(q.Words) > 0 {
@@ -110,22 +108,6 @@ func (s *Store) Search(ctx context.Context, q Search) (*Page, error) {
 	return page, err
 }
 
-// impossible tells that nothing can match.
-func (q *Search) impossible() bool {
-	return q.Facts.None || (q.Facts.Open && len(q.States) > 0 && len(q.wanted()) == 0)
-}
-
-// wanted are the states that are asked for; empty means every one.
-func (q *Search) wanted() []a2apb.TaskState {
-	switch {
-	case !q.Facts.Open:
-		return q.States
-	case len(q.States) == 0:
-		return open
-	}
-	return intersection(q.States, open)
-}
-
 func intersection(a, b []a2apb.TaskState) []a2apb.TaskState {
 	var both []a2apb.TaskState
 	for _, st := range a {
@@ -139,7 +121,7 @@ func intersection(a, b []a2apb.TaskState) []a2apb.TaskState {
 // candidates adds a query of ids and states, the newest first. It reads rows of
 // tasks only where no index holds what is asked for.
 func (q *Search) candidates(st *statement, limit int) {
-	states := q.wanted()
+	states := q.States
 	switch {
 	case q.Facts.Walk.SQL != "":
 		st.add("SELECT w.task_id AS id, tasks.state AS state FROM (")

@@ -75,8 +75,8 @@ func walk(colour string) taskstore.Facts {
 	return taskstore.Facts{Walk: taskstore.Condition{SQL: `SELECT task_id FROM colours WHERE colour = ?`, Args: []any{colour}}}
 }
 
-func having(colour string, open bool) taskstore.Facts {
-	return taskstore.Facts{Open: open, Where: []taskstore.Condition{{
+func having(colour string) taskstore.Facts {
+	return taskstore.Facts{Where: []taskstore.Condition{{
 		SQL: `EXISTS (SELECT 1 FROM colours WHERE colours.task_id = tasks.id AND colours.colour = ?)`, Args: []any{colour},
 	}}}
 }
@@ -96,27 +96,25 @@ func TestSearchFiltersAndCounts(t *testing.T) {
 			"of an owner, in a context and a state": {
 				taskstore.Search{Owner: "acme/alice", ContextID: "c1", States: []a2apb.TaskState{completed}}, "6 0", map[a2apb.TaskState]int64{completed: 2, failed: 1},
 			},
-			"that are open":              {taskstore.Search{States: []a2apb.TaskState{works, needs}}, "4 1", map[a2apb.TaskState]int64{completed: 3, works: 1, failed: 1, needs: 1, canceled: 1}},
-			"that ended badly":           {taskstore.Search{States: []a2apb.TaskState{failed, canceled}}, "5 2", map[a2apb.TaskState]int64{completed: 3, works: 1, failed: 1, needs: 1, canceled: 1}},
-			"open ones and bad ones":     {taskstore.Search{States: []a2apb.TaskState{failed, works}}, "2 1", map[a2apb.TaskState]int64{completed: 3, works: 1, failed: 1, needs: 1, canceled: 1}},
-			"bad ones and completed":     {taskstore.Search{States: []a2apb.TaskState{failed, completed}}, "6 3 2 0", map[a2apb.TaskState]int64{completed: 3, works: 1, failed: 1, needs: 1, canceled: 1}},
-			"from a time on":             {taskstore.Search{After: start.Add(4 * time.Minute)}, "6 5 4", map[a2apb.TaskState]int64{completed: 1, needs: 1, canceled: 1}},
-			"up to a time":               {taskstore.Search{Before: start.Add(2 * time.Minute)}, "1 0", map[a2apb.TaskState]int64{completed: 1, works: 1}},
-			"between times, in a state":  {taskstore.Search{After: start.Add(time.Minute), Before: start.Add(4 * time.Minute), States: []a2apb.TaskState{failed}}, "2", map[a2apb.TaskState]int64{completed: 1, works: 1, failed: 1}},
-			"that the persona walks":     {taskstore.Search{Facts: walk("red")}, "4 2 0", map[a2apb.TaskState]int64{completed: 1, failed: 1, needs: 1}},
-			"walked, in a state":         {taskstore.Search{Facts: walk("blue"), States: []a2apb.TaskState{completed}}, "6 3", map[a2apb.TaskState]int64{completed: 2}},
-			"walked, of an owner, late":  {taskstore.Search{Facts: walk("red"), Owner: "acme/alice", After: start.Add(time.Minute)}, "4 2", map[a2apb.TaskState]int64{failed: 1, needs: 1}},
-			"that the persona knows":     {taskstore.Search{Facts: having("red", false)}, "4 2 0", map[a2apb.TaskState]int64{completed: 1, failed: 1, needs: 1}},
-			"known and open":             {taskstore.Search{Facts: having("red", true)}, "4", map[a2apb.TaskState]int64{needs: 1}},
-			"known and open, but failed": {taskstore.Search{Facts: having("red", true), States: []a2apb.TaskState{failed}}, "", map[a2apb.TaskState]int64{needs: 1}},
-			"known, of an owner":         {taskstore.Search{Facts: having("blue", false), Owner: "acme/bob"}, "3", map[a2apb.TaskState]int64{completed: 1}},
-			"that cannot be":             {taskstore.Search{Facts: taskstore.Facts{None: true}}, "", nil},
-			"by a word":                  {taskstore.Search{Words: []string{"lighthouse"}}, "5 3 0", nil},
-			"by two words":               {taskstore.Search{Words: []string{"keeper", "lighthouse"}}, "3", nil},
-			"by a word beyond ASCII":     {taskstore.Search{Words: []string{"äpfel"}}, "2", nil},
-			"by a word, of an owner":     {taskstore.Search{Words: []string{"lighthouse"}, Owner: "acme/bob"}, "3", nil},
-			"by a word, walked":          {taskstore.Search{Words: []string{"birnen"}, Facts: walk("red"), States: []a2apb.TaskState{failed, needs}}, "4 2", nil},
-			"by a word of the answer":    {taskstore.Search{Words: []string{"a lighthouse"}}, "", nil},
+			"that are open":             {taskstore.Search{States: []a2apb.TaskState{works, needs}}, "4 1", map[a2apb.TaskState]int64{completed: 3, works: 1, failed: 1, needs: 1, canceled: 1}},
+			"that ended badly":          {taskstore.Search{States: []a2apb.TaskState{failed, canceled}}, "5 2", map[a2apb.TaskState]int64{completed: 3, works: 1, failed: 1, needs: 1, canceled: 1}},
+			"open ones and bad ones":    {taskstore.Search{States: []a2apb.TaskState{failed, works}}, "2 1", map[a2apb.TaskState]int64{completed: 3, works: 1, failed: 1, needs: 1, canceled: 1}},
+			"bad ones and completed":    {taskstore.Search{States: []a2apb.TaskState{failed, completed}}, "6 3 2 0", map[a2apb.TaskState]int64{completed: 3, works: 1, failed: 1, needs: 1, canceled: 1}},
+			"from a time on":            {taskstore.Search{After: start.Add(4 * time.Minute)}, "6 5 4", map[a2apb.TaskState]int64{completed: 1, needs: 1, canceled: 1}},
+			"up to a time":              {taskstore.Search{Before: start.Add(2 * time.Minute)}, "1 0", map[a2apb.TaskState]int64{completed: 1, works: 1}},
+			"between times, in a state": {taskstore.Search{After: start.Add(time.Minute), Before: start.Add(4 * time.Minute), States: []a2apb.TaskState{failed}}, "2", map[a2apb.TaskState]int64{completed: 1, works: 1, failed: 1}},
+			"that the persona walks":    {taskstore.Search{Facts: walk("red")}, "4 2 0", map[a2apb.TaskState]int64{completed: 1, failed: 1, needs: 1}},
+			"walked, in a state":        {taskstore.Search{Facts: walk("blue"), States: []a2apb.TaskState{completed}}, "6 3", map[a2apb.TaskState]int64{completed: 2}},
+			"walked, of an owner, late": {taskstore.Search{Facts: walk("red"), Owner: "acme/alice", After: start.Add(time.Minute)}, "4 2", map[a2apb.TaskState]int64{failed: 1, needs: 1}},
+			"that the persona knows":    {taskstore.Search{Facts: having("red")}, "4 2 0", map[a2apb.TaskState]int64{completed: 1, failed: 1, needs: 1}},
+			"known, of an owner":        {taskstore.Search{Facts: having("blue"), Owner: "acme/bob"}, "3", map[a2apb.TaskState]int64{completed: 1}},
+			"that cannot be":            {taskstore.Search{Facts: taskstore.Facts{None: true}}, "", nil},
+			"by a word":                 {taskstore.Search{Words: []string{"lighthouse"}}, "5 3 0", nil},
+			"by two words":              {taskstore.Search{Words: []string{"keeper", "lighthouse"}}, "3", nil},
+			"by a word beyond ASCII":    {taskstore.Search{Words: []string{"äpfel"}}, "2", nil},
+			"by a word, of an owner":    {taskstore.Search{Words: []string{"lighthouse"}, Owner: "acme/bob"}, "3", nil},
+			"by a word, walked":         {taskstore.Search{Words: []string{"birnen"}, Facts: walk("red"), States: []a2apb.TaskState{failed, needs}}, "4 2", nil},
+			"by a word of the answer":   {taskstore.Search{Words: []string{"a lighthouse"}}, "", nil},
 		} {
 			t.Run(name, func(t *testing.T) {
 				c.q.Limit = 100
@@ -133,6 +131,9 @@ func TestSearchFiltersAndCounts(t *testing.T) {
 				}
 				if c.counts == nil {
 					c.counts = map[a2apb.TaskState]int64{}
+				}
+				if with, err := s.CountsWith(t.Context(), c.q, page); err != nil || fmt.Sprint(with) != fmt.Sprint(counts) {
+					t.Errorf("counts with the page %v, %v; without %v", with, err, counts)
 				}
 				if fmt.Sprint(counts.ByState) != fmt.Sprint(c.counts) || counts.More {
 					t.Errorf("counts %v, want %v", counts, c.counts)
