@@ -1,10 +1,6 @@
 package plan
 
 import (
-	"context"
-	"database/sql"
-	"fmt"
-
 	"sabha.dev/chassis/service"
 	"sabha.dev/chassis/taskstore"
 	"sabha.dev/services/planner/playbook"
@@ -16,17 +12,16 @@ const anyStep = "*"
 // Facts says which tasks a filter about plans means. What few tasks have in common
 // leads; the others are looked up for each of them.
 func Facts(f service.PlanFilter) taskstore.Facts {
-	facts := taskstore.Facts{Open: f.Retrying}
-	if f.Retrying { // those that have not ended are few
-		facts.Where = append(facts.Where, taskstore.Condition{SQL: `EXISTS (SELECT 1 FROM plan_steps
-			WHERE plan_steps.task_id = tasks.id AND retry_at > 0 AND ended_at = 0 AND child_task = '')`})
-	}
+	var facts taskstore.Facts
 	lead := func(walk, where taskstore.Condition) {
-		if f.Retrying || facts.Walk.SQL != "" {
+		if facts.Walk.SQL != "" {
 			facts.Where = append(facts.Where, where)
 		} else {
 			facts.Walk = walk
 		}
+	}
+	if f.Retrying {
+		lead(taskstore.Condition{SQL: `SELECT DISTINCT task_id FROM plan_retries WHERE task_id > ''`}, taskstore.Condition{})
 	}
 	switch f.FailedStep {
 	case "":
@@ -48,23 +43,22 @@ func Facts(f service.PlanFilter) taskstore.Facts {
 	return facts
 }
 
-// failures are the steps among rows that have failed for good.
-func failures(rows []*row) []string {
-	var steps []string
+// exceptions are statements that record what is so of few steps: those that have
+// failed for good, and those that wait for their next try, until they do no more.
+func exceptions(task string, rows []*row) []taskstore.Condition {
+	var list []taskstore.Condition
 	for _, r := range rows {
 		if r.Kind == stepKind && r.State == playbook.Failed {
-			steps = append(steps, r.Step)
+			list = append(list, taskstore.Condition{SQL: `INSERT INTO plan_failures (step, task_id) VALUES ($1, $2) ON CONFLICT (step, task_id) DO NOTHING`, Args: []any{r.Step, task}})
 		}
-	}
-	return steps
-}
-
-// recordFailures stores which steps have failed, for those who look for them.
-func recordFailures(ctx context.Context, tx *sql.Tx, task string, steps []string) error {
-	for _, step := range steps {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO plan_failures (step, task_id) VALUES ($1, $2) ON CONFLICT (step, task_id) DO NOTHING`, step, task); err != nil {
-			return fmt.Errorf("failed step: %w", err)
+		if r.RetryAt.IsZero() {
+			continue
 		}
+		sql := `DELETE FROM plan_retries WHERE task_id = $1 AND kind = $2 AND step = $3 AND round = $4`
+		if r.EndedAt.IsZero() && r.ChildTask == "" {
+			sql = `INSERT INTO plan_retries (task_id, kind, step, round) VALUES ($1, $2, $3, $4) ON CONFLICT (task_id, kind, step, round) DO NOTHING`
+		}
+		list = append(list, taskstore.Condition{SQL: sql, Args: []any{task, string(r.Kind), r.Step, r.Round}})
 	}
-	return nil
+	return list
 }

@@ -217,7 +217,7 @@ func (d *Rows) write(p *plan, changed ...*row) (func(context.Context, *sql.Tx) e
 			nanos(r.StartedAt), nanos(r.EndedAt), nanos(r.RetryAt), nanos(r.DueAt),
 		}
 	}
-	failed := failures(changed)
+	few := exceptions(p.task, changed)
 	return func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.StmtContext(ctx, d.writePlan).ExecContext(ctx, planArgs...); err != nil {
 			return fmt.Errorf("plan: %w", err)
@@ -228,7 +228,12 @@ func (d *Rows) write(p *plan, changed ...*row) (func(context.Context, *sql.Tx) e
 				return fmt.Errorf("plan step: %w", err)
 			}
 		}
-		return recordFailures(ctx, tx, p.task, failed)
+		for _, e := range few {
+			if _, err := tx.ExecContext(ctx, e.SQL, e.Args...); err != nil {
+				return fmt.Errorf("plan step: %w", err)
+			}
+		}
+		return nil
 	}, nil
 }
 
