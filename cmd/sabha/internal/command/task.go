@@ -13,7 +13,7 @@ import (
 )
 
 func (r *run) task() *cobra.Command {
-	c := &cobra.Command{Use: "task", Short: "List, read, watch and cancel your tasks; try a step again", Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "task", Short: "List, read, watch and cancel tasks; try a step again", Args: cobra.NoArgs}
 	c.AddCommand(r.taskList(), r.taskGet(), r.taskWatch(), r.taskCancel(), r.taskRetry(), r.taskFork())
 	return group(c)
 }
@@ -55,9 +55,13 @@ func (r *run) taskList() *cobra.Command {
 		state string
 		limit int
 		json  bool
+		all   bool
+		o     overseen
 	)
 	c := &cobra.Command{
 		Use: "list", Short: "List your tasks, the newest first", Args: exactly(0),
+		Long: `List shows your tasks, the newest first. With --all it shows the requests of every caller,
+for which it needs a key of a viewer, operator, auditor or admin, and more can be selected by.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			wanted, ok := states()[state]
 			if state != "" && !ok {
@@ -65,6 +69,12 @@ func (r *run) taskList() *cobra.Command {
 			}
 			if limit < 1 {
 				return usagef("--limit must be at least 1")
+			}
+			if all {
+				return r.listAll(cmd.Context(), &o, wanted, limit, json)
+			}
+			if name := o.alone(cmd.Flags()); name != "" {
+				return usagef("--%s selects among the tasks of every caller; give --all too", name)
 			}
 			c, err := r.dial(cmd.Context())
 			if err != nil {
@@ -81,6 +91,8 @@ func (r *run) taskList() *cobra.Command {
 	c.Flags().StringVar(&state, "state", "", "only tasks in this state: "+strings.Join(stateNames(), ", "))
 	c.Flags().IntVar(&limit, "limit", 20, "how many at most")
 	c.Flags().BoolVar(&json, "json", false, "print each task as a line of JSON")
+	c.Flags().BoolVar(&all, "all", false, "tasks of every caller")
+	o.flags(c.Flags())
 	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateNames(), cobra.ShellCompDirectiveNoFileComp))
 	return r.calls(c)
 }
@@ -158,9 +170,24 @@ func (r *run) taskWatch() *cobra.Command {
 }
 
 func (r *run) taskCancel() *cobra.Command {
+	var reason, service string
 	c := &cobra.Command{
-		Use: "cancel TASK", Short: "Stop a task and undo what it did", Args: exactly(1),
+		Use: "cancel TASK… [--reason WHY]", Short: "Stop a task and undo what it did",
+		Long: `Cancel stops a task of yours. With --reason it stops tasks of any caller, who reads the
+reason; it is recorded with whose key it was, which must be that of an operator or admin.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 || (len(args) > 1 && reason == "") {
+				return usagef("name the task, or several with --reason; write: %s", cmd.UseLine())
+			}
+			if service != "" && reason == "" {
+				return usagef("--service is for tasks of any caller; give --reason too")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if reason != "" {
+				return r.cancelFor(cmd.Context(), service, reason, args)
+			}
 			c, err := r.dial(cmd.Context())
 			if err != nil {
 				return err
@@ -177,5 +204,7 @@ func (r *run) taskCancel() *cobra.Command {
 			return r.say("Task "+t.GetId()+" is being canceled; what it did is being undone.", "Follow it with: sabha task watch "+t.GetId())
 		},
 	}
+	c.Flags().StringVar(&reason, "reason", "", "why, in a sentence; for tasks of any caller")
+	c.Flags().StringVar(&service, "service", "", "with --reason: the service that has the tasks; the planner if not given")
 	return r.calls(c)
 }

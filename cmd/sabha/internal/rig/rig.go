@@ -36,6 +36,8 @@ type Script struct {
 	Resend    func(*adminv1.ResendPushRequest) error
 	Retry     func(task, step string) error
 	Fork      func(task, step string) (string, error)
+	Overseen  func(*adminv1.ListTasksRequest) (*adminv1.ListTasksResponse, error)
+	CancelFor func(*adminv1.CancelTasksRequest) ([]*adminv1.CancelOutcome, error)
 }
 
 // Platform is a running script.
@@ -226,6 +228,26 @@ func (o overseer) ForkPlan(ctx context.Context, req *plannerv1.ForkPlanRequest) 
 	}
 	id, err := o.p.script.Fork(req.GetTaskId(), req.GetStep())
 	return &plannerv1.ForkPlanResponse{TaskId: id}, status(err)
+}
+
+// ListTasks runs the script's Overseen.
+func (o overseer) ListTasks(ctx context.Context, req *adminv1.ListTasksRequest) (*adminv1.ListTasksResponse, error) {
+	o.p.note(ctx)
+	if o.p.script.Overseen == nil {
+		return &adminv1.ListTasksResponse{}, nil
+	}
+	res, err := o.p.script.Overseen(req)
+	return res, status(err)
+}
+
+// CancelTasks runs the script's CancelFor.
+func (o overseer) CancelTasks(ctx context.Context, req *adminv1.CancelTasksRequest) (*adminv1.CancelTasksResponse, error) {
+	o.p.note(ctx)
+	if o.p.script.CancelFor == nil {
+		return nil, status(fault.New(fault.PermissionDenied, "it needs the scope operator or admin"))
+	}
+	outcomes, err := o.p.script.CancelFor(req)
+	return &adminv1.CancelTasksResponse{Outcomes: outcomes}, status(err)
 }
 
 // Event reads an event in its JSON form.
