@@ -55,6 +55,7 @@ func (b *bench) run(ctx context.Context) error {
 		{"idle", b.idle},
 		{"fanout", b.fanout},
 		{"parked", b.parked},
+		{"oversight", b.oversight},
 	} {
 		if b.only != "" && !strings.Contains(m.name, b.only) {
 			continue

@@ -12,7 +12,9 @@ require (
 	google.golang.org/protobuf v1.36.12
 	sabha.dev/chassis v0.0.0
 	sabha.dev/cmd/sabha v0.0.0
+	sabha.dev/gen v0.0.0
 	sabha.dev/services/gateway v0.0.0
+	sabha.dev/services/planner v0.0.0
 	sabha.dev/testrig v0.0.0
 )
 
@@ -92,12 +94,10 @@ require (
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
 	modernc.org/sqlite v1.62.0 // indirect
-	sabha.dev/gen v0.0.0 // indirect
 	sabha.dev/playbooks v0.0.0 // indirect
 	sabha.dev/services/console v0.0.0 // indirect
 	sabha.dev/services/executor v0.0.0 // indirect
 	sabha.dev/services/memory v0.0.0 // indirect
-	sabha.dev/services/planner v0.0.0 // indirect
 	sabha.dev/services/research v0.0.0 // indirect
 	sabha.dev/services/review v0.0.0-00010101000000-000000000000 // indirect
 	sabha.dev/services/security v0.0.0 // indirect
