@@ -82,7 +82,7 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	if err != nil {
 		return nil, err
 	}
-	if r.site, err = web.New(source, web.Options{Hosts: c.names(), TraceURL: c.TraceURL}, base.Clock, base.Log); err != nil {
+	if r.site, err = web.New(source, web.Options{Hosts: c.names(), TraceURL: c.TraceURL, Filters: sqlstore.New(db)}, base.Clock, base.Log); err != nil {
 		return nil, err
 	}
 	gate, err := r.gate(c, base, sqlstore.New(db))

@@ -189,14 +189,19 @@ func (r *rig) get(t *testing.T, path string) *http.Response {
 // until reads a stream until an event contains all that is wanted.
 func until(t *testing.T, lines *bufio.Scanner, all ...string) {
 	t.Helper()
+	event := ""
 	for lines.Scan() {
+		if event += lines.Text() + "\n"; lines.Text() != "" {
+			continue
+		}
 		found := true
 		for _, want := range all {
-			found = found && strings.Contains(lines.Text(), want)
+			found = found && strings.Contains(event, want)
 		}
 		if found {
 			return
 		}
+		event = ""
 	}
 	t.Fatalf("the stream ended (%v) before it showed %q", lines.Err(), all)
 }
@@ -210,14 +215,17 @@ func TestATaskIsShownLiveFromItsBeginningToItsEnd(t *testing.T) {
 	until(t, list, "/tasks/"+id, "How much leave is there?", "alma (acme)", "looking it up", "leave", "look-up running")
 	detail := bufio.NewScanner(r.get(t, "/events?watch=/tasks/"+id).Body)
 	detail.Buffer(nil, 1<<20)
-	until(t, detail, id, "look-up", "Running", "Working", "gateway →", "1 call")
+	until(t, detail, id, `id="node-look-up" class="node state state-running"`, "Working", "looking it up")
+	timeline := bufio.NewScanner(r.get(t, "/events?watch=/tasks/"+id+"/timeline").Body)
+	timeline.Buffer(nil, 1<<20)
+	until(t, timeline, "gateway →", "1 call")
 	close(r.release)
 	until(t, list, "Completed", "let go")
 }
 
 func TestTheConsoleStartsWithoutThePlatform(t *testing.T) {
 	r := start(t)
-	res := r.get(t, "/")
+	res := r.get(t, "/tasks")
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +237,7 @@ func TestTheConsoleStartsWithoutThePlatform(t *testing.T) {
 
 func TestServicesThatCannotBeReachedAreNamed(t *testing.T) {
 	r := start(t, "planner", "memory")
-	body, err := io.ReadAll(r.get(t, "/tasks/"+r.ask(t, "Who is there?")).Body)
+	body, err := io.ReadAll(r.get(t, "/tasks/"+r.ask(t, "Who is there?")+"/timeline").Body)
 	if err != nil {
 		t.Fatal(err)
 	}

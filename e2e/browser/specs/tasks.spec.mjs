@@ -6,7 +6,7 @@ import { ask } from "../lib/client.mjs";
 test("a request that comes in shows on an open page without a reload", async () => {
   const browser = await context();
   const page = await browser.newPage();
-  await page.goto("/");
+  await page.goto("/tasks");
   await live(page);
   const task = await ask({ text: "How often are backups taken?" });
   await page.locator(`#task-${task.id}`).getByText("Completed").waitFor();
@@ -20,7 +20,7 @@ for (const [name, size] of Object.entries({ wide, narrow })) {
       const task = await ask({ text: "Who may restore the customer database?" });
       const browser = await context({ size, scheme });
       const page = await browser.newPage();
-      for (const path of ["/", `/tasks/${task.id}`, "/nothing-here"]) {
+      for (const path of ["/", "/tasks", "/playbooks", "/playbooks/general", `/tasks/${task.id}/timeline`, `/tasks/${task.id}/content`, `/tasks/${task.id}/events`, `/tasks/${task.id}`, "/nothing-here"]) {
         await page.goto(path);
         await accessible(page, path);
         await fits(page, path);

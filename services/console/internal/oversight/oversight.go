@@ -23,6 +23,8 @@ import (
 var (
 	// ErrNoTask says that the task does not exist.
 	ErrNoTask = errors.New("there is no such task")
+	// ErrNoPlaybook says that the playbook does not exist, or not in that version.
+	ErrNoPlaybook = errors.New("there is no such playbook")
 	// ErrBadPage says that a list cannot be continued where it was asked to be.
 	ErrBadPage = errors.New("the list cannot be continued there")
 	// ErrUnreachable says that the planner, which has the requests, gave no answer.

@@ -63,7 +63,7 @@ func task() request.Task {
 }
 
 func TestARowTellsTheStateInWordsAndHowFarThePlanIs(t *testing.T) {
-	got := text(t, page.TaskList(page.List{Page: request.Page{Tasks: []request.Task{task()}, Counts: map[request.State]int64{request.Working: 1, request.Failed: 41}}}))
+	got := text(t, page.TaskList(page.List{Page: request.Page{Tasks: []request.Task{task()}, Counted: true, Counts: map[request.State]int64{request.Working: 1, request.Failed: 41}}}))
 	wants(t, got, "|All|42|", "|Working|1|", "|Failed|41|", "|Canceled|0|",
 		"|Working|How much leave?|looking|general|1 step done, 1 skipped, draft running|alma (acme)|via gateway|2026-03-01 12:00:00 UTC|2026-03-01 12:00:01 UTC|")
 }

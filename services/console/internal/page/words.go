@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"sabha.dev/services/console/internal/query"
 	"sabha.dev/services/console/internal/request"
 )
 
@@ -147,6 +148,14 @@ func spanOf(began, ended, first, last time.Time) span {
 	return span{fmt.Sprintf("%.2f", x), fmt.Sprintf("%.2f", width)}
 }
 
+// countOf is a count of a list, which may be of its newest tasks alone.
+func countOf(p request.Page, n int64) string {
+	if p.CountsMore && n > 0 {
+		return number(n) + "+"
+	}
+	return number(n)
+}
+
 // number is a count with its thousands apart.
 func number(n int64) string {
 	s := strconv.FormatInt(n, 10)
@@ -159,3 +168,8 @@ func number(n int64) string {
 func playbookPath(name, version string) string {
 	return address("/playbooks/"+url.PathEscape(name), "version", version)
 }
+
+// quoted is a value for the query bar.
+func quoted(s string) string { return queryOf(s).String()[len("playbook:"):] }
+
+func queryOf(playbook string) query.Query { return query.Query{Playbook: playbook} }

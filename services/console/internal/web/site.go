@@ -17,6 +17,7 @@ import (
 // Source is where everything is read, and where it is done.
 type Source interface {
 	Tasks
+	Figures
 }
 
 // Site is the console as a handler.
@@ -30,6 +31,7 @@ type Site struct {
 	asked  *desk.Questions
 	// traceURL is the address of a trace in the store of traces, with {trace_id}.
 	traceURL string
+	filters  Filters
 	clock    clock.Clock
 	log      *slog.Logger
 	// screens are the pages, by their addresses; a topic is such an address too.
@@ -43,11 +45,13 @@ type Options struct {
 	// TraceURL is the address of a trace in the store of traces, with {trace_id}; empty
 	// for none.
 	TraceURL string
+	// Filters are what people save; nil for none.
+	Filters Filters
 }
 
 // New makes the site over a source. The error is that of reading an embedded file.
 func New(source Source, o Options, c clock.Clock, log *slog.Logger) (*Site, error) {
-	s := &Site{source: source, traceURL: o.TraceURL, clock: c, log: log, screens: http.NewServeMux()}
+	s := &Site{source: source, traceURL: o.TraceURL, filters: o.Filters, clock: c, log: log, screens: http.NewServeMux()}
 	for _, h := range o.Hosts {
 		s.hosts = append(s.hosts, strings.ToLower(h))
 	}
@@ -64,6 +68,7 @@ func New(source Source, o Options, c clock.Clock, log *slog.Logger) (*Site, erro
 // its own.
 func (s *Site) routes() {
 	s.taskScreens()
+	s.figureScreens()
 	s.action("POST /theme", s.theme)
 	s.screens.HandleFunc("GET /events", s.events)
 	s.screens.HandleFunc("GET /static/{name}", s.asset)

@@ -37,11 +37,12 @@ var taskID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 const maxExport = 5000
 
 func (s *Site) taskScreens() {
-	s.screen("GET /{$}", s.list)
 	s.screen("GET /tasks", s.list)
 	s.oneTaskScreens()
 	s.screens.HandleFunc("GET /tasks.csv", s.exportTasks)
 	s.action("POST /tasks/cancel", s.cancelTasks)
+	s.action("POST /tasks/filters", s.saveFilter)
+	s.action("POST /tasks/filters/{id}/delete", s.deleteFilter)
 }
 
 func (s *Site) list(r *http.Request) page.View {
@@ -55,6 +56,7 @@ func (s *Site) list(r *http.Request) page.View {
 		return v
 	}
 	v.Title = l.Title()
+	l.Saved, l.MaySave = s.saved(r)
 	switch l.Page, err = s.source.List(r.Context(), l.Query, l.After); {
 	case errors.Is(err, oversight.ErrBadPage):
 		return problem(http.StatusBadRequest, "The list does not continue here", "The task at which it should has gone. Begin with the newest.")

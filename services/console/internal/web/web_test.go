@@ -108,6 +108,32 @@ func (s *source) Fork(_ context.Context, id, step string) (string, error) {
 	return "t-new", s.do("fork " + id + " " + step)
 }
 
+func (s *source) Figures(_ context.Context, span time.Duration) (request.Figures, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := request.Figures{
+		Span: span, Tasks: map[request.State]int64{request.InputRequired: 7}, Missing: []string{"memory"},
+		Buckets: []request.Bucket{{From: noon, Started: 12, Completed: 9, Failed: 2}},
+		Skills:  []request.Skill{{Agent: "research", Skill: "investigate", Calls: 40, Failures: 3, P50: 20 * time.Millisecond, P95: 900 * time.Millisecond}},
+	}
+	return f, s.err
+}
+
+func (s *source) Playbooks(context.Context) ([]request.Playbook, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return []request.Playbook{{Name: "general", Version: "1", Runs: map[request.State]int64{request.Failed: 3}}}, s.err
+}
+
+func (s *source) Playbook(_ context.Context, name, version string) (request.Playbook, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil && name != "general" {
+		return request.Playbook{}, oversight.ErrNoPlaybook
+	}
+	return request.Playbook{Name: name, Version: version, Source: "playbook: general"}, s.err
+}
+
 func (s *source) do(what string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +172,7 @@ type rig struct {
 func start(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{source: &source{}, clock: clocktest.New(noon)}
-	site, err := web.New(r.source, web.Options{Hosts: []string{"Console.Internal"}, TraceURL: "https://traces.example/{trace_id}"}, r.clock, slog.New(slog.DiscardHandler))
+	site, err := web.New(r.source, web.Options{Hosts: []string{"Console.Internal"}, TraceURL: "https://traces.example/{trace_id}", Filters: store(t)}, r.clock, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +233,12 @@ func TestPages(t *testing.T) {
 		has    string
 		not    string
 	}{
-		{"/", 200, "alpha", "no such"},
+		{"/tasks", 200, "alpha", "no such"},
+		{"/", 200, "Failed or rejected", "no such"},
+		{"/?span=1w", 200, "12 began in the last week, 9 completed", ""},
+		{"/playbooks", 200, "/playbooks/general", ""},
+		{"/playbooks/general?version=3", 200, "playbook: general", ""},
+		{"/playbooks/nothing", 404, "There is no such playbook", ""},
 		{"/tasks?q=state:failed", 200, "beta", "alpha"},
 		{"/tasks?q=state:nonsense", 400, "submitted, working, input-required", "alpha"},
 		{"/tasks?after=gone", 400, "Begin with the newest", "alpha"},
@@ -235,7 +266,7 @@ func TestPages(t *testing.T) {
 func TestWithoutThePlannerThePageIsThereAndSaysSo(t *testing.T) {
 	r := start(t)
 	r.set(oversight.ErrUnreachable)
-	for _, path := range []string{"/", "/tasks/t-1"} {
+	for _, path := range []string{"/", "/tasks", "/tasks/t-1", "/playbooks", "/playbooks/general"} {
 		status, body, _ := r.get(t, path)
 		if status != 503 || !strings.Contains(body, "The planner cannot be reached") || !strings.Contains(body, "data-watch=\"/") {
 			t.Errorf("%s: %d %s", path, status, body)

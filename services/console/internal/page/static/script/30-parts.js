@@ -70,7 +70,7 @@ document.addEventListener("submit", async (e) => {
   form.setAttribute("aria-busy", "true");
   try {
     const files = [...body.values()].some((v) => v instanceof File);
-    const answer = await fetch(form.action, { method: "POST", body: files ? body : new URLSearchParams(body), headers: { Accept: "application/json", "Sabha-At": location.pathname + location.search } });
+    const answer = await fetch(e.submitter?.hasAttribute("formaction") ? e.submitter.formAction : form.action, { method: "POST", body: files ? body : new URLSearchParams(body), headers: { Accept: "application/json", "Sabha-At": location.pathname + location.search } });
     if (!answer.headers.get("Content-Type")?.startsWith("application/json")) {
       throw new Error(answer.status === 401 || answer.redirected ? "You are signed out. Load the page again to sign in." : "The console gave no answer (" + answer.status + "). Try again.");
     }

@@ -1,3 +1,4 @@
+{
 // Selecting many rows: what has data-pick, counted in [data-bulk].
 let lastPick = null;
 
@@ -145,3 +146,4 @@ function completing(box) {
   });
 }
 document.querySelectorAll("[data-complete]").forEach(completing);
+}

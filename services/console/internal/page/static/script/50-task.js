@@ -1,3 +1,4 @@
+{
 // A link to something that is folded opens it.
 function unfold() {
   const id = decodeURIComponent(location.hash.slice(1));
@@ -12,3 +13,4 @@ document.addEventListener("click", (e) => {
   if (link && link.getAttribute("href") === location.hash) unfold();
 });
 unfold();
+}
