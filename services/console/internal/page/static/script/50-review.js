@@ -1,5 +1,5 @@
 // The review desk: keys that arm a decision, the preview of an edit, batches.
-
+{
 // A key of a button with data-arm only gets ready for it, since a decision is taken
 // once: the focus goes to the button, or to the field that it needs. Enter on the
 // button decides, as does Ctrl+Enter in the field.
@@ -113,3 +113,4 @@ function preview() {
 }
 document.addEventListener("input", (e) => e.target.closest?.("[data-editing]") && preview());
 document.querySelector("[data-editing] [autofocus]")?.focus();
+}
