@@ -99,7 +99,7 @@ func (d *Desk) contents(ctx context.Context, items []*reviewv1.Item) ([]*structp
 				errs[n] = err
 				return
 			}
-			out[n] = Current(detail)
+			out[n] = detail.GetContent()
 			d.seen.put(detail.GetItem(), out[n])
 		})
 	}

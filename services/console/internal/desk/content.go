@@ -6,20 +6,17 @@ import (
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
 )
 
-// Current is what is decided on: the content as the last approval left it.
-func Current(d *reviewv1.Detail) *structpb.Value {
-	now := d.GetContent()
-	for _, decision := range d.GetItem().GetDecisions() {
-		if decision.GetApproved() && decision.GetEdited() != nil {
-			now = decision.GetEdited()
-		}
+// Original is the content as the item was made with.
+func Original(d *reviewv1.Detail) *structpb.Value {
+	if d.GetOriginal() != nil {
+		return d.GetOriginal()
 	}
-	return now
+	return d.GetContent()
 }
 
 // At is the content that somebody was shown with a digest; false when it is not known.
 func At(d *reviewv1.Detail, digest string) (*structpb.Value, bool) {
-	shown := d.GetContent()
+	shown := Original(d)
 	for _, decision := range d.GetItem().GetDecisions() {
 		if decision.GetDigest() == digest {
 			return shown, true

@@ -24,15 +24,6 @@ var (
 	ErrUnreachable = errors.New("the review service cannot be reached")
 )
 
-// Reasons of the review service.
-const (
-	// Changed says that an item is not what the caller was shown.
-	Changed fault.Reason = "ITEM_CHANGED"
-
-	itemNotFound fault.Reason = "ITEM_NOT_FOUND"
-	notPermitted fault.Reason = "NOT_PERMITTED"
-)
-
 // Bounds of lists.
 const (
 	// PageSize is how many items a list has.
@@ -146,11 +137,11 @@ func later(i, than *reviewv1.Item) bool {
 func (d *Desk) told(ctx context.Context, err error) error {
 	if f := fault.FromStatus(err); f != nil {
 		switch f.Reason {
-		case itemNotFound, fault.TaskNotFound:
+		case fault.ItemNotFound, fault.TaskNotFound:
 			return ErrNoItem
 		case fault.InvalidArgument:
 			return ErrBadList
-		case notPermitted, fault.PermissionDenied:
+		case fault.NotPermitted, fault.PermissionDenied:
 			return ErrForbidden
 		}
 	}

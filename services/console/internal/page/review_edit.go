@@ -7,7 +7,6 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
-	"sabha.dev/services/console/internal/desk"
 	"sabha.dev/services/console/internal/diff"
 	"sabha.dev/services/console/internal/form"
 )
@@ -28,7 +27,7 @@ type Edit struct {
 
 // Fill prepares the fields: with the content of the item, or with what was sent.
 func (e *Edit) Fill(d *reviewv1.Detail) {
-	now := desk.Current(d)
+	now := d.GetContent()
 	e.fields, _ = form.Of(now, d.GetSchema())
 	e.text = form.Text(now)
 	if e.Sent == nil {
@@ -56,7 +55,7 @@ func (e *Edit) reason() string {
 
 // Edited is the content of an item as a form left it. The error says what cannot be meant.
 func Edited(d *reviewv1.Detail, sent url.Values) (*structpb.Value, error) {
-	now := desk.Current(d)
+	now := d.GetContent()
 	if fields, flat := form.Of(now, d.GetSchema()); flat {
 		return form.Read(fields, sent)
 	}

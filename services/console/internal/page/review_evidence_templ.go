@@ -108,7 +108,7 @@ func deskContent(d ReviewDesk) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = changes(Changes(d.Item.GetContent(), last.GetEdited()), "Original and edit").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = changes(Changes(desk.Original(d.Item), d.Item.GetContent()), "Original and edit").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -116,7 +116,7 @@ func deskContent(d ReviewDesk) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = content(last.GetEdited(), d.Item.GetSchema()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = content(d.Item.GetContent(), d.Item.GetSchema()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -124,7 +124,7 @@ func deskContent(d ReviewDesk) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = content(d.Item.GetContent(), d.Item.GetSchema()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = content(desk.Original(d.Item), d.Item.GetSchema()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -142,7 +142,7 @@ func (s *Service) find(id string) (*reviewv1.Detail, error) {
 			return d, nil
 		}
 	}
-	return nil, fault.New(fault.TaskNotFound, "there is no item %s", id)
+	return nil, fault.New(fault.ItemNotFound, "there is no item %s", id)
 }
 
 // ListItems implements the contract, in pages of the size that is asked for.
@@ -216,9 +216,9 @@ func (s *Service) change(ctx context.Context, id string) (*reviewv1.Detail, erro
 	}
 	i := d.GetItem()
 	if why := s.mayNot(ctx, i); why != "" {
-		reason := fault.PermissionDenied
+		reason := fault.NotPermitted
 		if i.GetHolder() != "" && i.GetHolder() != caller(ctx) {
-			reason = "ITEM_HELD"
+			reason = fault.ItemHeld
 		}
 		return nil, fault.New(reason, "you may not decide on item %s: %s", id, why)
 	}
@@ -285,7 +285,7 @@ func (s *Service) Decide(ctx context.Context, q *reviewv1.DecideRequest) (*revie
 	i := d.GetItem()
 	switch {
 	case q.GetDigest() != i.GetDigest():
-		return nil, fault.New("ITEM_CHANGED", "item %s is not what you were shown any more; look at it again and decide then", i.GetId())
+		return nil, fault.New(fault.ItemChanged, "item %s is not what you were shown any more; look at it again and decide then", i.GetId())
 	case !q.GetApprove() && q.GetReason() == "":
 		return nil, fault.Invalid("reason", "is missing; a rejection says why")
 	case strings.HasPrefix(q.GetEdited().GetStringValue(), "wrong"):
@@ -296,6 +296,10 @@ func (s *Service) Decide(ctx context.Context, q *reviewv1.DecideRequest) (*revie
 	})
 	if q.GetEdited() != nil {
 		i.Digest += "'"
+		if d.GetOriginal() == nil {
+			d.Original = d.GetContent()
+		}
+		d.Content = q.GetEdited()
 	}
 	i.Holder, i.HeldUntil = "", nil
 	switch {

@@ -158,7 +158,7 @@ func (s *Site) decide(ctx context.Context, a action) {
 			s.unedited(a, err)
 			return
 		}
-		if !proto.Equal(edited, desk.Current(detail)) {
+		if !proto.Equal(edited, detail.GetContent()) {
 			q.Edited = edited
 		}
 	}
@@ -196,7 +196,7 @@ func (s *Site) goOn(ctx context.Context, a action, item *reviewv1.Item, said str
 // undecided says why a decision was not taken.
 func (s *Site) undecided(a action, q *reviewv1.DecideRequest, err error) {
 	f := fault.FromStatus(err)
-	if f != nil && f.Reason == desk.Changed {
+	if f != nil && f.Reason == fault.ItemChanged {
 		s.tell(a.w, a.r, http.StatusConflict, page.Toast{Tone: page.Warn, Text: "The item has changed, so nothing was decided."}, page.ChangedPath(a.filter, a.id, q.GetDigest()))
 		return
 	}
