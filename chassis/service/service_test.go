@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -59,7 +58,7 @@ func echo(context.Context, *service.Base) (*service.Persona, error) {
 	}}, nil
 }
 
-func start(tb testing.TB) (a2apb.A2AServiceClient, func() context.Context) {
+func start(tb testing.TB, change ...func(*service.Config)) (a2apb.A2AServiceClient, func() context.Context) {
 	tb.Helper()
 	ring, private := keys(tb, "echo", "caller", "gateway")
 	nats := natstest.New(tb)
@@ -68,9 +67,11 @@ func start(tb testing.TB) (a2apb.A2AServiceClient, func() context.Context) {
 		Clock: clock.System{}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), NATS: nats.Connect(tb), Keys: ring, Key: private["echo"],
 		Network: network, Exclusive: true,
 	}
-	r, err := service.Start(tb.Context(), service.Definition{
-		Name: "echo", Config: service.Config{Database: "sqlite:" + filepath.Join(tb.TempDir(), "echo.db")}, Build: echo,
-	}, env)
+	config := service.Config{Database: "sqlite:" + filepath.Join(tb.TempDir(), "echo.db")}
+	for _, f := range change {
+		f(&config)
+	}
+	r, err := service.Start(tb.Context(), service.Definition{Name: "echo", Config: config, Build: echo}, env)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -160,38 +161,6 @@ func TestStreamBeginsWithTheTaskAndEndsWithItsEnd(t *testing.T) {
 	if kinds != "TSAS" {
 		t.Fatalf("events %s, want the task, working, the artifact, the end", kinds)
 	}
-}
-
-func BenchmarkTask(b *testing.B) {
-	client, ctx := start(b)
-	text := strings.Repeat("x", 1024)
-	b.SetParallelism(16)
-	b.ResetTimer()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if _, err := client.SendMessage(ctx(), message("m-"+randomID(), text)); err != nil {
-				b.Error(err)
-				return
-			}
-		}
-	})
-}
-
-func BenchmarkMessage(b *testing.B) {
-	client, ctx := start(b)
-	text := strings.Repeat("x", 1024)
-	b.SetParallelism(16)
-	b.ResetTimer()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			m := message("m-"+randomID(), text)
-			m.Message.Metadata = skill("say")
-			if _, err := client.SendMessage(ctx(), m); err != nil {
-				b.Error(err)
-				return
-			}
-		}
-	})
 }
 
 func randomID() string { return rand.Text() }
