@@ -16,8 +16,10 @@ import (
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/eventlog"
 	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/sqldb"
 	eventv1 "sabha.dev/gen/sabha/event/v1"
 	"sabha.dev/services/research"
+	"sabha.dev/services/review"
 )
 
 const document = `# Backups
@@ -65,6 +67,7 @@ func TestThePlatformWorksUnderItsPermissions(t *testing.T) {
 	}
 	t.Run("research hears and replays its events", func(t *testing.T) { d.replays(t, events) })
 	t.Run("an agent of one's own delegates on the bus", func(t *testing.T) { d.delegates(t) })
+	t.Run("review tells programs what happens to reviews", func(t *testing.T) { d.tells(t) })
 	t.Run("what research may not do on NATS", func(t *testing.T) { d.forbiddenOnNATS(t) })
 	if said := d.log.String(); strings.Contains(strings.ToLower(said), "permissions violation") {
 		t.Errorf("a service lacks a permission:\n%s", said)
@@ -128,6 +131,31 @@ func (d *deployment) connect(t *testing.T, name string) (*nats.Conn, func(t *tes
 		case <-time.After(time.Minute):
 			t.Errorf("%s was not refused", subject)
 		}
+	}
+}
+
+// tells has the running review agent publish what waits in its database.
+func (d *deployment) tells(t *testing.T) {
+	nc, _ := d.connect(t, "operator")
+	heard, err := nc.SubscribeSync("sabha.review.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqldb.Open(t.Context(), d.database(review.Name, review.Name, review.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if _, err := db.Write.ExecContext(t.Context(), `INSERT INTO review_notices (id, item_id, channel, what, queue, body, send_at, attempts, problem)
+		VALUES ('i/1.0/event', 'i', 'event', 'created', 'general', '{"item":"i"}', 1, 0, '')`); err != nil {
+		t.Fatal(err)
+	}
+	msg, err := heard.NextMsg(time.Minute)
+	if err != nil || msg.Subject != "sabha.review.general.created" || string(msg.Data) != `{"item":"i"}` {
+		t.Errorf("heard %v, %v", msg, err)
 	}
 }
 
