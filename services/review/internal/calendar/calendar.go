@@ -104,14 +104,6 @@ func (c *Calendar) Zone() *time.Location {
 	return c.zone
 }
 
-// Holiday is the name of the holiday that an instant falls on; empty on any other day.
-func (c *Calendar) Holiday(at time.Time) string {
-	if c.zone == nil {
-		return ""
-	}
-	return c.holidays[dateOf(at.In(c.zone))]
-}
-
 // Open tells whether an instant is business time.
 func (c *Calendar) Open(at time.Time) bool {
 	if c.zone == nil {

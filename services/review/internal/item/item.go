@@ -41,6 +41,9 @@ type Terms struct {
 	ExpiresAt          time.Time // zero: never
 	// Next is when the policy is to be asked for the next step; zero: never.
 	Next time.Time
+	// Policy names what made the terms: version and digest of a file, for the history of a
+	// new item.
+	Policy string
 	// Rest is what the policy wants to know later, as JSON.
 	Rest json.RawMessage
 }

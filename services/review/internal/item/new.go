@@ -33,7 +33,11 @@ func New(o Origin, s *Snapshot, digest string, t Terms) (*Item, Event) {
 		Product: s.Product, Risk: s.Risk, Requester: o.Requester, RootTaskID: o.RootTaskID, TraceID: o.TraceID, Playbook: s.Playbook, Step: s.Step,
 		Confidence: s.Confidence, BatchKey: s.BatchKey(), CreatedAt: o.CreatedAt, Messages: 1,
 	}
-	return i, Event{At: o.CreatedAt, By: Policy, What: created, Note: "in the queue " + t.Queue}
+	note := "in the queue " + t.Queue
+	if t.Policy != "" {
+		note += ", by policy " + t.Policy
+	}
+	return i, Event{At: o.CreatedAt, By: Policy, What: created, Note: note}
 }
 
 // maxWords bounds what a query looks in, bytes: an index holds it.

@@ -124,8 +124,8 @@ func TestTermsAreKeptWithTheItem(t *testing.T) {
 			t.Errorf("%s at %s, want %s", what, c.got.Format(time.RFC3339), c.want)
 		}
 	}
-	if version, digest := policy.Made(got); version != "2026-11-30" || digest != p.Digest || len(digest) != 64 {
-		t.Errorf("made by %q %q, want the file's version and digest", version, digest)
+	if want := "version 2026-11-30 (" + p.Digest[:12] + ")"; got.Policy != want || len(p.Digest) != 64 || !strings.Contains(string(got.Rest), p.Digest) {
+		t.Errorf("made by %q with %s, want %q and the digest kept", got.Policy, got.Rest, want)
 	}
 	general := p.Terms(item.Subject{}, created)
 	if !general.ExpiresAt.IsZero() || !general.Next.IsZero() || general.Approvals != 1 || general.Priority != 3 || general.ClaimFor != 30*time.Minute {

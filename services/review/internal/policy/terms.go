@@ -51,7 +51,7 @@ func (p *Policy) Terms(s item.Subject, created time.Time) item.Terms {
 	k := kept{Version: p.Version, Digest: p.Digest}
 	t := item.Terms{
 		Queue: q.Name, Groups: q.Groups, Priority: q.Priority, Approvals: q.Approvals, RequesterMayDecide: q.RequesterMayDecide,
-		ClaimFor: q.ClaimFor, DueAt: after(q.Due),
+		ClaimFor: q.ClaimFor, DueAt: after(q.Due), Policy: fmt.Sprintf("version %s (%.12s)", p.Version, p.Digest),
 	}
 	for _, e := range q.Escalations {
 		k.Escalations = append(k.Escalations, escalation{At: after(e.After), Groups: e.Groups, Priority: e.Priority})
@@ -167,11 +167,4 @@ func WarnAt(t item.Terms) time.Time {
 	var k kept
 	_ = json.Unmarshal(t.Rest, &k)
 	return k.WarnAt
-}
-
-// Made says by which policy the terms of an item were made: its version and digest.
-func Made(t item.Terms) (version, digest string) {
-	var k kept
-	_ = json.Unmarshal(t.Rest, &k)
-	return k.Version, k.Digest
 }
