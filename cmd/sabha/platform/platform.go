@@ -41,6 +41,9 @@ type Options struct {
 	Docs string
 	// Playbooks is a folder of playbooks beside the shipped ones; empty for none.
 	Playbooks string
+	// ReviewPolicy is a file that says who decides on what until when; empty for the
+	// policy that is shipped.
+	ReviewPolicy string
 	// HTTP and GRPC are the public addresses; port 0 takes a free one.
 	HTTP, GRPC string
 	// RateLimit bounds callers; zero fields are the defaults of the gateway.
@@ -241,7 +244,7 @@ func (p *Platform) startPersonas(ctx context.Context) error {
 		executor.New(executor.Config{Config: p.config(executor.Name), MCP: p.options.MCP}),
 		validator.New(validator.Config{Config: p.config(validator.Name)}),
 		research.New(research.Config{Config: p.config(research.Name), Documents: p.options.Docs}),
-		review.New(review.Config{Config: p.config(review.Name)}),
+		review.New(review.Config{Config: p.config(review.Name), Policy: p.options.ReviewPolicy}),
 		planner.New(planner.Config{Config: p.config(planner.Name), Playbooks: p.options.Playbooks, Model: p.options.Model, Agents: p.options.Agents}),
 	}, p.options.Extra...)
 	running := make([]*service.Running, len(definitions))

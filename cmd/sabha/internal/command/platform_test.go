@@ -217,3 +217,17 @@ func TestUpRefusesAFolderInUse(t *testing.T) {
 		}
 	}, "--docs", "")
 }
+
+func TestUpRefusesAReviewPolicyThatIsWrong(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "reviews.yaml")
+	const policy = "owner: desk\nreview_date: 2027-01-31\nversion: 1\nqueues:\n  general: {due: 8h}\ndefault: generl\n"
+	if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u := newUser("")
+	code := u.run(t.Context(), "up", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--console", "127.0.0.1:0",
+		"--data", filepath.Join(t.TempDir(), "data"), "--review-policy", file)
+	if want := file + `:6: default: unknown queue "generl" (did you mean "general"?)`; code == 0 || !strings.Contains(u.err.String(), want) {
+		t.Errorf("exit code %d: %q, want %q", code, u.err.String(), want)
+	}
+}
