@@ -20,21 +20,23 @@ version: 3
 description: Only sure answers, or approved ones.
 product: loans
 risk: medium
-budget: 5s
+budget: 10m
 defaults: {retries: {max: 0}}
 steps:
   - {id: draft, agent: worker, skill: do, inputs: {n: 1}, compensation: {agent: worker, skill: undo}}
   - {id: check, agent: worker, skill: do, inputs: {of: "= steps.draft.output.text"}}
-  - {id: person, agent: review, skill: review, budget: 2s, inputs: {content: "= steps.draft.output.text"}}
+  - {id: person, agent: review, skill: review, budget: 5m, inputs: {content: "= steps.draft.output.text"}}
   - {id: send, agent: worker, skill: do, side_effects: true, needs: [check], inputs: {text: "= steps.person.output.data.?content.orValue(steps.draft.output.text)"}}
 threshold: {step: check, min_confidence: 0.7, review: person}
 output: {text: "= steps.send.output.data.text"}
 `
 
 // unsure runs the playbook until it waits for a person.
-func unsure(t *testing.T, o options) (*rig, *a2apb.Task) {
+func unsure(t *testing.T, o options) (*rig, *a2apb.Task) { return unsureOf(t, o, sure) }
+
+func unsureOf(t *testing.T, o options, book string) (*rig, *a2apb.Task) {
 	t.Helper()
-	r := start(t, o, sure)
+	r := start(t, o, book)
 	r.up("review")
 	r.work.on("draft", r.work.gives(map[string]any{"citations": []any{map[string]any{"document": "handbook.md", "text": "A loan is money lent.", "heading_path": []any{"Loans", "Terms"}}}}))
 	r.work.on("check", r.work.gives(map[string]any{"confidence": 0.4, "reasons": []any{"nobody said so"}}))
@@ -159,7 +161,7 @@ func TestACommentApprovesNothing(t *testing.T) {
 
 func TestTimeForPeopleIsNotThePlans(t *testing.T) {
 	c := clocktest.New(time.Now().UTC())
-	r, task := unsure(t, options{clock: c})
+	r, task := unsureOf(t, options{clock: c}, strings.NewReplacer("budget: 10m", "budget: 5s", "budget: 5m", "budget: 2s").Replace(sure))
 	for range 20 { // four times the plan's budget, in steps that leases outlive
 		c.Advance(time.Second)
 		r.is(r.get(task.GetId()), needsAuth)
@@ -187,7 +189,7 @@ func TestAQuestionOfPeopleIsThePlans(t *testing.T) {
 }
 
 func TestWithoutAReviewAgentThePlanFailsWithItsReasons(t *testing.T) {
-	r := start(t, options{}, strings.Replace(sure, "budget: 2s", "budget: 300ms", 1))
+	r := start(t, options{}, strings.Replace(sure, "budget: 5m", "budget: 300ms", 1))
 	r.work.on("check", r.work.gives(map[string]any{"confidence": 0.4, "reasons": []any{"nobody said so"}}))
 	task := r.run(message("sure"))
 	r.is(task, failed)
