@@ -24,6 +24,9 @@ import (
 // machine's time: it bounds the network.
 const within = 10 * time.Second
 
+// maxBuffer bounds what a worker keeps of a body's buffer, bytes.
+const maxBuffer = 64 << 10
+
 // Outcomes of attempts, as they are counted.
 const (
 	delivered = "delivered"
@@ -59,7 +62,8 @@ type result struct {
 	at time.Time
 }
 
-func (d *Deliverer) attempt(ctx context.Context, j job) result {
+// attempt writes the body into a buffer that it is given, for the next one to use again.
+func (d *Deliverer) attempt(ctx context.Context, j job, buffer *[]byte) result {
 	r := result{version: j.version}
 	ev, epoch := (*a2apb.StreamResponse)(nil), d.Store.Epoch()
 	if j.event != nil {
@@ -75,11 +79,14 @@ func (d *Deliverer) attempt(ctx context.Context, j job) result {
 		ev = d.Frame(&a2apb.StreamResponse{Payload: &a2apb.StreamResponse_Task{Task: rec.Task}}, epoch, rec.Version, rec.Version > j.version+1)
 		j.traceparent = rec.Traceparent()
 	}
-	body, err := a2ajson.AppendEvent(nil, ev)
+	body, err := a2ajson.AppendEvent((*buffer)[:0], ev)
 	if err != nil {
 		d.Log.Error("an event cannot be written as JSON", "task_id", j.key.TaskID, "error", err)
 		r.outcome, r.reason = failed, "the event cannot be written as JSON"
 		return r
+	}
+	if cap(body) <= maxBuffer {
+		*buffer = body
 	}
 	ctx, span := d.span(ctx, j)
 	defer func() { r.tell(span) }()
@@ -115,7 +122,11 @@ func (d *Deliverer) header(ctx context.Context, j job, epoch, version int64, bod
 		}
 		h["Authorization"] = []string{value}
 	}
-	trace.Inject(ctx, h)
+	if d.Tracer == nil && j.traceparent != "" {
+		h[trace.Header] = []string{j.traceparent}
+	} else {
+		trace.Inject(ctx, h)
+	}
 	return h
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/egress"
@@ -78,9 +79,11 @@ type Deliverer struct {
 	client *egress.Poster
 	signer *signer
 	random func() float64
-	kick   chan struct{}
-	active atomic.Int64
-	closed atomic.Bool
+	// delivered counts the attempts of that outcome.
+	delivered prometheus.Counter
+	kick      chan struct{}
+	active    atomic.Int64
+	closed    atomic.Bool
 
 	mu      sync.Mutex
 	cursors map[taskstore.PushKey]*cursor
@@ -108,7 +111,8 @@ func New(c Config) (*Deliverer, error) {
 		c.Sweep = 2 * time.Second
 	}
 	return &Deliverer{
-		Config: c, client: c.Guard.Poster(within, laneWidth), signer: s, random: rand.Float64, kick: make(chan struct{}, 1),
+		Config: c, client: c.Guard.Poster(within, laneWidth), signer: s, random: rand.Float64,
+		delivered: c.Metrics.PushDeliveries.WithLabelValues(delivered), kick: make(chan struct{}, 1),
 		cursors: map[taskstore.PushKey]*cursor{}, lanes: newLanes(),
 	}, nil
 }

@@ -33,6 +33,7 @@ func (d *Deliverer) deliver(f flight) {
 	defer d.workers.Done()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	var buffer []byte
 	for f.cursor != nil {
 		// After a stall the claim may be another's; what it sends must not be overtaken.
 		held := d.Store.Held(f.claimedAt)
@@ -40,7 +41,7 @@ func (d *Deliverer) deliver(f flight) {
 		d.mu.Unlock()
 		var r result
 		if held {
-			r = d.attempt(d.work, j)
+			r = d.attempt(d.work, j, &buffer)
 		}
 		d.mu.Lock()
 		d.landed(f, j.claim, r)
@@ -58,7 +59,11 @@ func (d *Deliverer) landed(f flight, claim int64, r result) {
 	c := f.cursor
 	c.busy = false
 	now := d.Clock.Now()
-	if r.outcome != "" {
+	switch r.outcome {
+	case "":
+	case delivered:
+		d.delivered.Inc()
+	default:
 		d.Metrics.PushDeliveries.WithLabelValues(r.outcome).Inc()
 	}
 	switch {
