@@ -84,6 +84,8 @@ const (
 	reasonsField    = "reasons"
 	methodField     = "method"
 	modelField      = "model"
+	reviewedField   = "reviewed"
+	editedField     = "edited"
 )
 
 func (s Style) data(v *structpb.Value) []string {
@@ -105,7 +107,7 @@ func (s Style) data(v *structpb.Value) []string {
 		out = append(out, s.wrap("  - ", line(r.GetStringValue()))...)
 	}
 	rest := v.GetStructValue().AsMap()
-	for _, known := range []string{citationsField, confidenceField, reasonsField, methodField, modelField} {
+	for _, known := range []string{citationsField, confidenceField, reasonsField, methodField, modelField, reviewedField, editedField} {
 		delete(rest, known)
 	}
 	maps.DeleteFunc(rest, func(_ string, v any) bool { return v == nil || v == "" })
@@ -143,6 +145,12 @@ func how(f map[string]*structpb.Value) string {
 		out = append(out, "quoted from the sources, no model involved")
 	case method != "":
 		out = append(out, method)
+	}
+	switch {
+	case f[editedField].GetBoolValue():
+		out = append(out, "edited and approved by a person")
+	case f[reviewedField].GetBoolValue():
+		out = append(out, "approved by a person")
 	}
 	return strings.Join(out, "; ")
 }
