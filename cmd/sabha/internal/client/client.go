@@ -26,6 +26,7 @@ import (
 	"sabha.dev/chassis/ext"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	plannerv1 "sabha.dev/gen/sabha/planner/v1"
+	reviewv1 "sabha.dev/gen/sabha/review/v1"
 )
 
 // ProtocolVersion is the A2A version that is spoken.
@@ -47,6 +48,7 @@ type Client struct {
 	agent    a2apb.A2AServiceClient
 	overseer adminv1.AdminServiceClient
 	plans    plannerv1.PlannerServiceClient
+	reviews  reviewv1.ReviewServiceClient
 	clock    clock.Clock
 	notice   func(string)
 }
@@ -93,7 +95,7 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 	return &Client{
 		server: o.Server, key: o.Key, target: t, tenant: i.GetTenant(), conn: conn,
 		agent: a2apb.NewA2AServiceClient(conn), overseer: adminv1.NewAdminServiceClient(conn),
-		plans: plannerv1.NewPlannerServiceClient(conn), clock: o.Clock, notice: o.Notice,
+		plans: plannerv1.NewPlannerServiceClient(conn), reviews: reviewv1.NewReviewServiceClient(conn), clock: o.Clock, notice: o.Notice,
 	}, nil
 }
 

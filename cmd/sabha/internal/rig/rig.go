@@ -4,6 +4,7 @@ package rig
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +21,7 @@ import (
 	"sabha.dev/chassis/fault"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	plannerv1 "sabha.dev/gen/sabha/planner/v1"
+	reviewv1 "sabha.dev/gen/sabha/review/v1"
 )
 
 // Script is how the platform answers; what is nil is answered as unknown task.
@@ -38,6 +40,8 @@ type Script struct {
 	Fork      func(task, step string) (string, error)
 	Overseen  func(*adminv1.ListTasksRequest) (*adminv1.ListTasksResponse, error)
 	CancelFor func(*adminv1.CancelTasksRequest) ([]*adminv1.CancelOutcome, error)
+	// Reviews, when set, is the platform's review service.
+	Reviews reviewv1.ReviewServiceServer
 }
 
 // Platform is a running script.
@@ -66,10 +70,13 @@ func Start(t *testing.T, s Script) *Platform {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer()
+	server := grpc.NewServer(grpc.UnaryInterceptor(fault.Unary(slog.New(slog.DiscardHandler))))
 	a2apb.RegisterA2AServiceServer(server, p)
 	adminv1.RegisterAdminServiceServer(server, overseer{p: p})
 	plannerv1.RegisterPlannerServiceServer(server, overseer{p: p})
+	if s.Reviews != nil {
+		reviewv1.RegisterReviewServiceServer(server, s.Reviews)
+	}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
