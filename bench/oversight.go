@@ -141,7 +141,7 @@ func fill(ctx context.Context, url string, now time.Time) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	const share = 5000
+	const share = 1000
 	for first := 0; first < requests; first += share {
 		if err := fillSome(ctx, db, now, first, first+share); err != nil {
 			return err

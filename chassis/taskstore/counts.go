@@ -59,7 +59,7 @@ func (s *Store) countByIndex(ctx context.Context, q Search) (Counts, error) {
 		st.where("WHERE", among)
 	} else {
 		st.add("WITH w AS MATERIALIZED (")
-		q.walk(&st)
+		q.walk(&st, walked)
 		st.add(") SELECT -1, COUNT(*) FROM w")
 		among = []Condition{{SQL: "id IN (SELECT task_id FROM w)"}}
 	}

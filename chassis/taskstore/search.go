@@ -124,10 +124,15 @@ func (q *Search) candidates(st *statement, limit int) {
 	states := q.States
 	switch {
 	case q.Facts.Walk.SQL != "":
+		conds := slices.Concat(q.ofTask(), in(states), q.Facts.Where)
+		far := walked
+		if len(conds) == 0 { // every id that is looked at is one that is meant
+			far = min(far, limit)
+		}
 		st.add("SELECT w.task_id AS id, tasks.state AS state FROM (")
-		q.walk(st)
+		q.walk(st, far)
 		st.add(") w JOIN tasks ON tasks.id = w.task_id")
-		st.where("WHERE", slices.Concat(q.ofTask(), in(states), q.Facts.Where))
+		st.where("WHERE", conds)
 		st.add(" ORDER BY w.task_id DESC LIMIT ?", limit)
 	case q.Owner != "" || q.ContextID != "":
 		q.set(st, slices.Concat(q.ofTask(), in(states)))
@@ -143,11 +148,11 @@ func (q *Search) candidates(st *statement, limit int) {
 	}
 }
 
-// walk adds the walk of the facts as far as one page goes.
-func (q *Search) walk(st *statement) {
+// walk adds the walk of the facts, so far.
+func (q *Search) walk(st *statement, far int) {
 	st.add(q.Facts.Walk.SQL, q.Facts.Walk.Args...)
 	st.where("AND", q.ids("task_id"))
-	st.add(" ORDER BY task_id DESC LIMIT ?", walked)
+	st.add(" ORDER BY task_id DESC LIMIT ?", far)
 }
 
 // set adds a query of tasks in whatever order an index gives them.
@@ -225,7 +230,7 @@ func (s *Store) walkedTo(ctx context.Context, q Search) (string, error) {
 	}
 	var st statement
 	st.add("SELECT COUNT(*), COALESCE(MIN(task_id), '') FROM (")
-	q.walk(&st)
+	q.walk(&st, walked)
 	st.add(") w")
 	var n int
 	var last string
