@@ -45,7 +45,7 @@ func (c *openTasks) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	c.unclaimed(ctx, ch)
-	// The index tasks_open holds just these.
+	// The index tasks_unended holds just these.
 	rows, err := c.store.db.Read.QueryContext(ctx, `SELECT state, CASE WHEN run_owner IS NULL THEN 1 ELSE 0 END, COUNT(*)
 		FROM tasks WHERE state IN (1, 2, 6, 8) GROUP BY 1, 2`)
 	if err != nil {
