@@ -44,12 +44,14 @@ func TestOperatorsListTheTasksOfEveryCaller(t *testing.T) {
 	}{
 		{[]string{"task", "list", "--all", "--limit", "1"}, head + first, "more than 10001 failed, 2 working; --limit shows more\n", 0, []string{"1  []      false   false"}},
 		{
-			[]string{"task", "list", "--all", "--limit", "2"}, head + first + "t1    failed   2026-01-02 10:00:00\n", "more than 10001 failed, 2 working; --limit shows more\n", 0,
+			[]string{"task", "list", "--all", "--limit", "2"},
+			head + first + "t1    failed   2026-01-02 10:00:00\n", "more than 10001 failed, 2 working; --limit shows more\n", 0,
 			[]string{"2  []      false   false", "1 t2 []      false   false"},
 		},
 		{
 			strings.Split("task list --all --limit 1 --state failed --playbook leave --agent research --caller acme/alma --context c1 --query nothing --retrying --failed-step * --service planner --since 24h", " "),
-			"No tasks.\n", "", 0, []string{"1  [TASK_STATE_FAILED] leave research acme/alma c1 nothing true * planner true"},
+			"No tasks.\n", "", 0,
+			[]string{"1  [TASK_STATE_FAILED] leave research acme/alma c1 nothing true * planner true"},
 		},
 		{[]string{"task", "list", "--playbook", "leave"}, "", "sabha: --playbook selects among the tasks of every caller; give --all too\nSee: sabha task list --help\n", 2, nil},
 	} {
@@ -92,7 +94,8 @@ func TestOperatorsCancelTasksForAReason(t *testing.T) {
 	}{
 		{[]string{"task", "cancel", "t1", "plan", "--reason", "too old"}, "Task t1 is canceled.\nTask plan is being canceled; what it did is being undone.\n", "", 0, "[t1 plan]too old"},
 		{
-			[]string{"task", "cancel", "over", "t1", "--reason", "too old", "--service", "research"}, "Task t1 is canceled.\n",
+			[]string{"task", "cancel", "over", "t1", "--reason", "too old", "--service", "research"},
+			"Task t1 is canceled.\n",
 			"sabha: 1 of 2 were not canceled: task over has ended as TASK_STATE_FAILED\n", 1, "research[over t1]too old",
 		},
 		{[]string{"task", "cancel", "t1", "t2"}, "", "sabha: name the task, or several with --reason; write: sabha task cancel TASK… [--reason WHY] [flags]\nSee: sabha task cancel --help\n", 2, ""},
