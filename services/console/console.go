@@ -89,6 +89,9 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	if err != nil {
 		return nil, err
 	}
+	if err := r.openAgents(base, c); err != nil {
+		return nil, err
+	}
 	if err := r.openDesk(base, c); err != nil {
 		return nil, err
 	}

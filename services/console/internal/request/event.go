@@ -47,11 +47,19 @@ func OfEvents(res *adminv1.ListEventsResponse) Events {
 	return all
 }
 
+// OfResponse reads an event as an agent streams it.
+func OfResponse(r *a2apb.StreamResponse) Event {
+	e := Event{Kind: "unknown"}
+	e.read(r)
+	return e
+}
+
 func (e *Event) read(r *a2apb.StreamResponse) {
 	e.Raw = Line(r)
 	switch p := r.GetPayload().(type) {
 	case *a2apb.StreamResponse_Task:
 		e.Kind, e.State = "task", FromWire(p.Task.GetStatus().GetState().String())
+		e.Text = Words(ofParts(p.Task.GetStatus().GetMessage().GetParts()))
 	case *a2apb.StreamResponse_StatusUpdate:
 		s := p.StatusUpdate.GetStatus()
 		e.Kind, e.State, e.Text = "status", FromWire(s.GetState().String()), Words(ofParts(s.GetMessage().GetParts()))
