@@ -104,7 +104,6 @@ func (s *Site) tell(w http.ResponseWriter, r *http.Request, status int, t page.T
 	w.Header().Set("Cache-Control", "no-store")
 	if strings.HasPrefix(r.Header.Get("Accept"), "application/json") {
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
 		answer := struct {
 			page.Toast
 			Go string `json:"go,omitempty"`
@@ -115,6 +114,7 @@ func (s *Site) tell(w http.ResponseWriter, r *http.Request, status int, t page.T
 		if answer.Go != "" {
 			s.keep(w, t) // it is told where the reader goes
 		}
+		w.WriteHeader(status)
 		_ = json.NewEncoder(w).Encode(answer)
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -370,6 +371,43 @@ func TestHostileItemsAreTextAndNothingElse(t *testing.T) {
 		if path != "/review/"+id+"?edit=1" { // what is edited is edited as it is
 			hides(t, body, "\u202e")
 			shows(t, body, "⟨U+202E⟩001 YAP⟨U+202C⟩")
+		}
+	}
+}
+
+func TestWhatWasDoneIsToldOnTheNextPage(t *testing.T) {
+	o := openOffice(t)
+	id, next := o.item(1, 10, nil), o.item(2, 20, nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, o.server.URL+"/review/"+id+"/decide", strings.NewReader(url.Values{"digest": {"digest-1"}, "approve": {"true"}}.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Test-Person", "asha")
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Accept", "application/json")
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := http.Client{Jar: jar}
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	for n, want := range []bool{true, false} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, o.server.URL+"/review/"+next, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if err != nil || strings.Contains(string(body), "Approved. This is the next item.") != want {
+			t.Errorf("page %d, %v: %s", n, err, body)
 		}
 	}
 }
