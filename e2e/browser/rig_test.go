@@ -49,9 +49,9 @@ func TestMain(m *testing.M) {
 
 // target is a running platform as the specs know it.
 type target struct {
-	Console  string `json:"console"`
-	HTTP     string `json:"http"`
-	Key      string `json:"key"`
+	Console string `json:"console"`
+	HTTP    string `json:"http"`
+	Key     string `json:"key"`
 	// Password of admin at the console.
 	Password string `json:"password"`
 	Chromium string `json:"chromium"`
