@@ -26,6 +26,8 @@ type Person struct {
 	Name string
 	// CSRF is the token of the session that everything which changes something carries.
 	CSRF string
+	// Session names the session; it does not let anybody in.
+	Session string
 	// Grant is the console's signed statement that the person asked. It is the same for
 	// every session of a person with the same roles and groups.
 	Grant string

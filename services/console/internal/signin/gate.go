@@ -137,7 +137,7 @@ func (g *Gate) person(a account.Account, token string) (person.Person, error) {
 		return person.Person{}, err
 	}
 	return person.Person{
-		Principal: a.Principal(), Name: a.Display(), CSRF: session.CSRF(token), Grant: grant, Provisional: a.Provisional,
+		Principal: a.Principal(), Name: a.Display(), CSRF: session.CSRF(token), Session: session.Digest(token), Grant: grant, Provisional: a.Provisional,
 		Signed: func(ctx context.Context) bool {
 			now, err := g.Sessions.Look(ctx, token)
 			if err != nil {

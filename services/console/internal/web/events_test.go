@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"sabha.dev/chassis/identity"
 	"sabha.dev/services/console/internal/oversight"
+	"sabha.dev/services/console/internal/person"
 	"sabha.dev/services/console/internal/request"
 )
 
@@ -208,6 +210,34 @@ func TestASlowViewerIsDropped(t *testing.T) {
 		<-ended
 		if c.deadlines != takes+1 {
 			t.Errorf("%d writes were bounded, want %d", c.deadlines, takes+1)
+		}
+	}
+}
+
+func TestEverySessionGetsFormsOfItsOwn(t *testing.T) {
+	r := start(t)
+	r.set(nil, task("t-1", request.Working, "first"))
+	for _, session := range []string{"a", "b"} {
+		site := httptest.NewServer(r.site.Handler(signedIn(func(*http.Request) person.Person {
+			return person.Person{Principal: identity.Principal{Subject: "alma", Scopes: []string{identity.Operator}}, Name: "Alma", Grant: "g", Session: session, CSRF: "token of " + session}
+		})))
+		t.Cleanup(func() { r.site.Stop(); site.Close() })
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, site.URL+"/events?watch=/tasks/t-1", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = res.Body.Close() }()
+		lines := bufio.NewScanner(res.Body)
+		lines.Buffer(nil, 1<<20)
+		_, data, _ := (&events{lines: lines}).next()
+		for _, s := range []string{"a", "b"} {
+			if strings.Contains(data, "token of "+s) != (s == session) {
+				t.Errorf("session %s got the token of %s", session, s)
+			}
 		}
 	}
 }

@@ -124,5 +124,5 @@ func (s *Site) feed(ctx context.Context, topic string) (live.Feed, bool) {
 // so sessions are told apart too.
 func viewerOf(r *http.Request) string {
 	p, _ := person.Of(r.Context())
-	return p.Grant + " " + p.CSRF
+	return p.Grant + " " + p.Session
 }
