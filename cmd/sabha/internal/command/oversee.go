@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"sabha.dev/cmd/sabha/internal/client"
@@ -22,7 +22,8 @@ type overseen struct {
 }
 
 // flags of a list of every caller's tasks, beside those of one's own.
-func (o *overseen) flags(f *pflag.FlagSet) {
+func (o *overseen) flags(c *cobra.Command) {
+	f := c.Flags()
 	f.StringVar(&o.q.Service, "service", "", "with --all: tasks of this service, not requests of clients")
 	f.StringVar(&o.q.Playbook, "playbook", "", "with --all: only those of this playbook")
 	f.StringVar(&o.q.Agent, "agent", "", "with --all: only those with a step that calls this agent")
@@ -35,9 +36,9 @@ func (o *overseen) flags(f *pflag.FlagSet) {
 }
 
 // alone names a flag that was given and means nothing for one's own tasks.
-func (o *overseen) alone(f *pflag.FlagSet) string {
+func (o *overseen) alone(c *cobra.Command) string {
 	for _, name := range []string{"service", "playbook", "agent", "caller", "context", "query", "since", "retrying", "failed-step"} {
-		if f.Changed(name) {
+		if c.Flags().Changed(name) {
 			return name
 		}
 	}

@@ -73,7 +73,7 @@ for which it needs a key of a viewer, operator, auditor or admin, and more can b
 			if all {
 				return r.listAll(cmd.Context(), &o, wanted, limit, json)
 			}
-			if name := o.alone(cmd.Flags()); name != "" {
+			if name := o.alone(cmd); name != "" {
 				return usagef("--%s selects among the tasks of every caller; give --all too", name)
 			}
 			c, err := r.dial(cmd.Context())
@@ -92,7 +92,7 @@ for which it needs a key of a viewer, operator, auditor or admin, and more can b
 	c.Flags().IntVar(&limit, "limit", 20, "how many at most")
 	c.Flags().BoolVar(&json, "json", false, "print each task as a line of JSON")
 	c.Flags().BoolVar(&all, "all", false, "tasks of every caller")
-	o.flags(c.Flags())
+	o.flags(c)
 	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateNames(), cobra.ShellCompDirectiveNoFileComp))
 	return r.calls(c)
 }
