@@ -97,7 +97,7 @@ func up(t *testing.T) target {
 	}
 	dir := t.TempDir()
 	address := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
-	c := exec.Command(sabha, "up", "--data", filepath.Join(dir, "data"), "--docs", absolute(t, "testdata/docs"), //nolint:noctx // stopped below
+	c := exec.Command(sabha, "up", "--data", filepath.Join(dir, "data"), "--docs", absolute(t, "testdata/docs"), "--playbooks", absolute(t, "testdata/playbooks"), //nolint:noctx // stopped below
 		"--http", address(0), "--grpc", address(1), "--console", address(2))
 	c.Dir = dir
 	said := &saying{}

@@ -5,7 +5,7 @@ const password = "three small words suffice";
 const made = new Set();
 
 // person is a browser of somebody with roles, who is made when there is none of the name.
-export async function person(name, { roles = ["reviewer"], shown = "", ...options } = {}) {
+export async function person(name, { roles = ["viewer", "reviewer"], shown = "", ...options } = {}) {
   if (!made.has(name)) {
     const keeper = await context();
     const page = await keeper.newPage();

@@ -129,6 +129,8 @@ test("the whole review is done from the keyboard", async () => {
   const rejected = await completed(other.id, "TASK_STATE_REJECTED");
   assert.match(JSON.stringify(rejected.status.message), /The handbook says otherwise/);
 
+  await page.goto("/review");
+  await live(page);
   await press("?");
   await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
   assert.deepEqual(browser.problems, []);
