@@ -812,7 +812,7 @@ func said(by, me, text string, when time.Time, answer bool) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var31 = []any{"said", templ.KV("answer", answer)}
+			var templ_7745c5c3_Var31 = []any{"bubble", templ.KV("answer", answer)}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var31...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
