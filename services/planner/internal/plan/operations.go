@@ -84,6 +84,11 @@ func (o *Operations) GetPlan(ctx context.Context, req *plannerv1.GetPlanRequest)
 	}
 	if rec.Ended() {
 		view.Phase, view.MayFork = "ended", known && rec.Info.ParentTask == ""
+		for _, step := range view.GetSteps() {
+			if step.GetState() == string(playbook.Pending) {
+				step.State, step.Reason = string(playbook.Skipped), "the plan ended without it"
+			}
+		}
 	}
 	return &plannerv1.GetPlanResponse{Plan: view}, nil
 }
