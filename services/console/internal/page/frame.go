@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"slices"
 
 	"github.com/a-h/templ"
 
@@ -26,16 +27,18 @@ const (
 type place struct {
 	section          Section
 	label, path, key string
+	// overseers says that it shows the requests of everybody.
+	overseers bool
 }
 
 var places = []place{
-	{Dashboard, "Dashboard", "/", "d"},
-	{Tasks, "Tasks", "/tasks", "t"},
-	{Review, "Review", "/review", "r"},
-	{Questions, "Questions", "/questions", "q"},
-	{Playbooks, "Playbooks", "/playbooks", "p"},
-	{Agents, "Agents", "/agents", "a"},
-	{Playground, "Playground", "/playground", "y"},
+	{Dashboard, "Dashboard", "/", "d", true},
+	{Tasks, "Tasks", "/tasks", "t", true},
+	{Review, "Review", "/review", "r", false},
+	{Questions, "Questions", "/questions", "q", false},
+	{Playbooks, "Playbooks", "/playbooks", "p", true},
+	{Agents, "Agents", "/agents", "a", true},
+	{Playground, "Playground", "/playground", "y", true},
 }
 
 // View is the content of a page as it has been read.
@@ -52,6 +55,8 @@ type View struct {
 	// Wakes are what changes the page, such as "tasks" or "task:ID": when one of them
 	// happens it is read at once. It is read every second whatever happens.
 	Wakes []string
+	// Elsewhere is where who asked for the page is sent instead; empty for nowhere.
+	Elsewhere string
 	// Still says that the page is not kept up to date.
 	Still bool
 	// Wide gives the page the whole width of the window.
@@ -86,6 +91,14 @@ type Frame struct {
 	Toast Toast
 	// Bare pages have no navigation: signing in.
 	Bare bool
+}
+
+// places are those that the person may see.
+func (f Frame) places() []place {
+	if f.Person == nil || f.Person.Oversees() {
+		return places
+	}
+	return slices.DeleteFunc(slices.Clone(places), func(p place) bool { return p.overseers })
 }
 
 func (f Frame) title(v View) string { return v.Title + " · Sabha" }

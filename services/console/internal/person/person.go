@@ -43,6 +43,12 @@ func (p Person) Roles() []string {
 	return slices.DeleteFunc(identity.Roles(), func(r string) bool { return !p.Has(r) })
 }
 
+// Oversees tells whether the person may see the requests of everybody, as services
+// decide it again. Who may not has the desk of reviews.
+func (p Person) Oversees() bool {
+	return slices.ContainsFunc([]string{identity.Viewer, identity.Operator, identity.Auditor, identity.Admin}, p.Has)
+}
+
 type key struct{}
 
 // With puts a person into a context, and has gRPC calls made on their behalf.

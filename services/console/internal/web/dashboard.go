@@ -10,6 +10,7 @@ import (
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
 	"sabha.dev/services/console/internal/oversight"
 	"sabha.dev/services/console/internal/page"
+	"sabha.dev/services/console/internal/person"
 	"sabha.dev/services/console/internal/query"
 	"sabha.dev/services/console/internal/request"
 )
@@ -36,6 +37,9 @@ func (s *Site) figureScreens() {
 
 func (s *Site) dashboard(r *http.Request) page.View {
 	ctx := r.Context()
+	if p, ok := person.Of(ctx); ok && !p.Oversees() {
+		return page.View{Elsewhere: "/review", Still: true}
+	}
 	v := page.View{Title: "Dashboard", Section: page.Dashboard, Wakes: []string{"tasks", "reviews"}}
 	var (
 		o          page.Overview

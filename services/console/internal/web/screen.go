@@ -36,6 +36,10 @@ func (s *Site) screen(pattern string, show func(*http.Request) page.View) {
 
 // show answers with a page, or with what changes of it when that alone is asked for.
 func (s *Site) show(w http.ResponseWriter, r *http.Request, v page.View) {
+	if v.Elsewhere != "" {
+		http.Redirect(w, r, v.Elsewhere, http.StatusSeeOther)
+		return
+	}
 	topic := ""
 	if !v.Still && r.Method == http.MethodGet && len(r.URL.RequestURI()) <= maxTopic {
 		topic = r.URL.RequestURI()

@@ -446,3 +446,27 @@ func TestEveryAnswerHasTheHeadersThatProtectIt(t *testing.T) {
 		}
 	}
 }
+
+// Who only decides is not shown places that every service would keep them out of.
+func TestReviewersBeginAtTheirDesk(t *testing.T) {
+	r := start(t)
+	asRita := signedIn(func(*http.Request) person.Person {
+		return person.Person{Principal: identity.Principal{Subject: "rita", Scopes: []string{identity.Reviewer, "group:claims"}}, Name: "Rita"}
+	})
+	get := func(gate signedIn, path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		r.site.Handler(gate).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://127.0.0.1"+path, nil))
+		return w
+	}
+	if w := get(asRita, "/"); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/review" {
+		t.Errorf("a reviewer who begins gets %d %s", w.Code, w.Header().Get("Location"))
+	}
+	for path, seen := range map[string]bool{`href="/review"`: true, `href="/questions"`: true, `href="/tasks"`: false, `href="/playbooks"`: false} {
+		if got := strings.Contains(get(asRita, "/nowhere").Body.String(), path); got != seen {
+			t.Errorf("a reviewer's navigation has %s: %v", path, got)
+		}
+		if !strings.Contains(get(asAlma, "/nowhere").Body.String(), path) {
+			t.Errorf("an operator's navigation lacks %s", path)
+		}
+	}
+}
