@@ -16,7 +16,7 @@ func TestServicesConnectWithTheirCertificates(t *testing.T) {
 	roles := do(t, "compose", "exec", "--no-TTY", "postgres", "psql", "--username", "postgres", "--dbname", "sabha", "--no-align", "--tuples-only", "--command",
 		`SELECT DISTINCT a.usename || ' ' || s.client_dn || ' ' || s.version FROM pg_stat_activity a JOIN pg_stat_ssl s USING (pid) WHERE a.client_addr IS NOT NULL ORDER BY 1`)
 	var want []string
-	for _, s := range append([]string{"gateway"}, withNATS...) {
+	for _, s := range append([]string{"console", "gateway"}, withNATS...) { // all that have a database
 		want = append(want, s+" /CN="+s+" TLSv1.3")
 	}
 	slices.Sort(want)
