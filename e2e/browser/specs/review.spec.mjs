@@ -251,7 +251,7 @@ test("hostile content of a request, and a hostile name, are text and nothing els
   }
   // What would turn the direction of the text is shown by its code.
   await others.goto(`/review/${id}`);
-  assert.match(await others.locator("main").textContent(), /⟨U\+202E⟩001 yap⟨U\+202C⟩/);
+  assert.match(await others.locator("main").textContent(), /⟦U\+202E⟧001 yap⟦U\+202C⟧/);
   assert.deepEqual([...browser.problems, ...viewer.problems], []);
   await browser.close();
   await viewer.close();

@@ -37,7 +37,7 @@ type QuestionDesk struct {
 // Title of the window.
 func (d QuestionDesk) Title() string {
 	if d.Open != nil {
-		return excerpt(safe(d.Open.GetDiscussion().GetTitle()), 60) + " · Questions"
+		return excerpt(visible(d.Open.GetDiscussion().GetTitle()), 60) + " · Questions"
 	}
 	return "Questions"
 }
@@ -370,9 +370,9 @@ func questionRow(d QuestionDesk, q *reviewv1.Discussion) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var12 string
-		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(safe(q.GetTitle()))
+		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(visible(q.GetTitle()))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/questions.templ`, Line: 146, Col: 59}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/questions.templ`, Line: 146, Col: 62}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 		if templ_7745c5c3_Err != nil {
@@ -654,9 +654,9 @@ func question(d QuestionDesk) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var25 string
-		templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(safe(q.GetTitle()))
+		templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(visible(q.GetTitle()))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/questions.templ`, Line: 201, Col: 72}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/questions.templ`, Line: 201, Col: 75}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 		if templ_7745c5c3_Err != nil {
@@ -671,7 +671,7 @@ func question(d QuestionDesk) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, t := range q.GetTags() {
-			templ_7745c5c3_Err = badge("", safe(t)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = badge("", visible(t)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -866,9 +866,9 @@ func said(by, me, text string, when time.Time, answer bool) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var34 string
-		templ_7745c5c3_Var34, templ_7745c5c3_Err = templ.JoinStringErrs(safe(text))
+		templ_7745c5c3_Var34, templ_7745c5c3_Err = templ.JoinStringErrs(visible(text))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/questions.templ`, Line: 248, Col: 28}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/questions.templ`, Line: 248, Col: 31}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var34))
 		if templ_7745c5c3_Err != nil {

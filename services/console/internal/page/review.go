@@ -41,7 +41,7 @@ func (d ReviewDesk) Title() string {
 	case d.Absent:
 		return "There is no such item"
 	case d.Item != nil:
-		return excerpt(safe(d.item().GetTitle()), 60) + " · Review"
+		return excerpt(visible(d.item().GetTitle()), 60) + " · Review"
 	case d.Board.Mine > 0:
 		return fmt.Sprintf("Review (%d mine)", d.Board.Mine)
 	}
@@ -178,11 +178,11 @@ func nameOf(person, me string) string {
 	case person == "policy":
 		return "the policy"
 	case !found:
-		return safe(person)
+		return visible(person)
 	case organisation == "":
-		return safe(subject)
+		return visible(subject)
 	}
-	return safe(subject + " (" + organisation + ")")
+	return visible(subject + " (" + organisation + ")")
 }
 
 // begun is a sentence that begins with a capital and ends with a full stop.

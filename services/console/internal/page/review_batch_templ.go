@@ -132,7 +132,7 @@ func batchTable(b ReviewBatch) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if first.GetPlaybook() != "" {
-				templ_7745c5c3_Err = badge("", safe(first.GetPlaybook()+" · "+first.GetStep())).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = badge("", visible(first.GetPlaybook()+" · "+first.GetStep())).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -212,9 +212,9 @@ func batchTable(b ReviewBatch) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var8 string
-					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(safe(a.Value))
+					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(visible(a.Value))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/review_batch.templ`, Line: 66, Col: 52}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/review_batch.templ`, Line: 66, Col: 55}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
@@ -316,9 +316,9 @@ func batchTable(b ReviewBatch) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var13 string
-			templ_7745c5c3_Var13, templ_7745c5c3_Err = templruntime.NewAttributeExpression(safe(r.Item.GetTitle())).Resolve(ctx)
+			templ_7745c5c3_Var13, templ_7745c5c3_Err = templruntime.NewAttributeExpression(visible(r.Item.GetTitle())).Resolve(ctx)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/review_batch.templ`, Line: 93, Col: 134}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/review_batch.templ`, Line: 93, Col: 137}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var13)
 			if templ_7745c5c3_Err != nil {
@@ -368,9 +368,9 @@ func batchTable(b ReviewBatch) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var17 string
-			templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(safe(r.Item.GetTitle()))
+			templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(visible(r.Item.GetTitle()))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/review_batch.templ`, Line: 96, Col: 164}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/review_batch.templ`, Line: 96, Col: 167}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 			if templ_7745c5c3_Err != nil {
@@ -415,9 +415,9 @@ func batchTable(b ReviewBatch) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var19 string
-				templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(safe(c))
+				templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(visible(c))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/review_batch.templ`, Line: 104, Col: 98}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/review_batch.templ`, Line: 104, Col: 101}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 				if templ_7745c5c3_Err != nil {
@@ -494,7 +494,7 @@ func columnName(path string) string {
 	if path == "" {
 		return "Content"
 	}
-	return safe(path)
+	return visible(path)
 }
 
 func batchOutcomes(b ReviewBatch) templ.Component {
@@ -590,9 +590,9 @@ func batchOutcomes(b ReviewBatch) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var27 string
-			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(safe(r.Item.GetTitle()))
+			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(visible(r.Item.GetTitle()))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/review_batch.templ`, Line: 163, Col: 162}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/review_batch.templ`, Line: 163, Col: 165}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 			if templ_7745c5c3_Err != nil {
@@ -604,9 +604,9 @@ func batchOutcomes(b ReviewBatch) templ.Component {
 			}
 			if o.GetErrorReason() != "" || o.GetItem() == nil {
 				var templ_7745c5c3_Var28 string
-				templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(safe(begun(o.GetError())))
+				templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(visible(begun(o.GetError())))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/review_batch.templ`, Line: 167, Col: 35}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/review_batch.templ`, Line: 167, Col: 38}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 				if templ_7745c5c3_Err != nil {
@@ -614,9 +614,9 @@ func batchOutcomes(b ReviewBatch) templ.Component {
 				}
 			} else {
 				var templ_7745c5c3_Var29 string
-				templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(safe(begun(o.GetItem().GetOutcomeReason())))
+				templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(visible(begun(o.GetItem().GetOutcomeReason())))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/review_batch.templ`, Line: 169, Col: 53}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/review_batch.templ`, Line: 169, Col: 56}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 				if templ_7745c5c3_Err != nil {

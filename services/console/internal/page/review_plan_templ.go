@@ -56,9 +56,9 @@ func deskPlan(d ReviewDesk) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var3 string
-				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(safe(s.name))
+				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(visible(s.name))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/review_plan.templ`, Line: 20, Col: 24}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/review_plan.templ`, Line: 20, Col: 27}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 				if templ_7745c5c3_Err != nil {
@@ -69,9 +69,9 @@ func deskPlan(d ReviewDesk) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var4 string
-				templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(safe(s.agent))
+				templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(visible(s.agent))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/review_plan.templ`, Line: 20, Col: 53}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `services/console/internal/page/review_plan.templ`, Line: 20, Col: 59}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 				if templ_7745c5c3_Err != nil {
@@ -96,7 +96,7 @@ func deskPlan(d ReviewDesk) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = code(safe(form.Text(s.inputs)), "Inputs of "+s.name).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = code(visible(form.Text(s.inputs)), "Inputs of "+s.name).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -110,7 +110,7 @@ func deskPlan(d ReviewDesk) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = code(safe(form.Text(s.output)), "Output of "+s.name).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = code(visible(form.Text(s.output)), "Output of "+s.name).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -133,7 +133,7 @@ func deskPlan(d ReviewDesk) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = code(safe(form.Text(structpb.NewStructValue(d.Item.GetPlan()))), "The plan as JSON").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = code(visible(form.Text(structpb.NewStructValue(d.Item.GetPlan()))), "The plan as JSON").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -170,7 +170,7 @@ func deskLabels(labels *structpb.Struct) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, w := range words {
-				templ_7745c5c3_Err = badge(labelTone(w), safe(w)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = badge(labelTone(w), visible(w)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

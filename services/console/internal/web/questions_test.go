@@ -14,7 +14,7 @@ func TestAQuestionIsAnsweredAndTakenNoteOf(t *testing.T) {
 	_, page := o.get("bo", "/questions")
 	shows(t, page, "Which &lt;b&gt;vendor&lt;/b&gt;?", "Another one", "Waiting", "0 replies", "Choose a question")
 	_, page = o.get("bo", "/questions/q1")
-	shows(t, page, "Which vendor delivers ⟨U+202E⟩chips?", "asha (acme)", "answers the question", "token of bo")
+	shows(t, page, "Which vendor delivers ⟦U+202E⟧chips?", "asha (acme)", "answers the question", "token of bo")
 	if told := o.sent("bo", "/questions/q1", url.Values{"do": {"reply"}, "text": {" "}}); told.Tone != "bad" {
 		t.Errorf("%+v", told)
 	}

@@ -370,7 +370,7 @@ func TestHostileItemsAreTextAndNothingElse(t *testing.T) {
 		hides(t, body, "<script", "<img")
 		if path != "/review/"+id+"?edit=1" { // what is edited is edited as it is
 			hides(t, body, "\u202e")
-			shows(t, body, "⟨U+202E⟩001 YAP⟨U+202C⟩")
+			shows(t, body, "⟦U+202E⟧001 YAP⟦U+202C⟧")
 		}
 	}
 }
