@@ -194,7 +194,7 @@ func (s Step) extra(now time.Time) string {
 		out = append(out, again)
 	}
 	if s.WaitsFor != "" && !s.settled() {
-		out = append(out, "waits for "+line(s.WaitsFor))
+		out = append(out, "waits for "+awaited(s.WaitsFor))
 	}
 	return strings.Join(out, ", ")
 }
@@ -253,4 +253,12 @@ func (s Style) clock(t time.Time) string {
 		t = t.In(s.Zone)
 	}
 	return t.Format("15:04:05")
+}
+
+// awaited says for whom a step waits.
+func awaited(waitsFor string) string {
+	if waitsFor == "auth" {
+		return "a person"
+	}
+	return line(waitsFor)
 }

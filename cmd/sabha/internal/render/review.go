@@ -58,7 +58,7 @@ func (s Style) Review(d *reviewv1.Detail) []string {
 	if i.GetExpiresAt() != nil {
 		fact("expires", s.moment(i.GetExpiresAt()))
 	}
-	fact("asked by", line(i.GetRequester()))
+	fact("asked by", line(strings.TrimPrefix(i.GetRequester(), "/"))) // of no organisation
 	fact("task", line(i.GetRootTaskId()))
 	fact("product", line(i.GetProduct())+", risk "+i.GetRisk())
 	if i.Confidence != nil {
