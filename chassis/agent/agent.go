@@ -142,6 +142,8 @@ type Outcome struct {
 	Rows func(context.Context, *sql.Tx) error
 	// Retry asks for another attempt at WakeAt after a failure.
 	Retry bool
+	// Elsewhere says that this replica cannot carry the task out and another may.
+	Elsewhere bool
 }
 
 // Completed ends the task; the parts are the closing message, which may be empty.
@@ -162,6 +164,13 @@ func Rejected(parts ...*a2apb.Part) Outcome {
 // Canceled ends the task after a requested cancel; the parts are the report.
 func Canceled(parts ...*a2apb.Part) Outcome {
 	return Outcome{State: a2apb.TaskState_TASK_STATE_CANCELED, Message: Message(parts...)}
+}
+
+// Elsewhere gives the task to a replica of another release: this one does not know what
+// the task needs. The parts are the reason that the client reads until one has it. The
+// task fails with it when its budget ends; one that waits for people goes on waiting.
+func Elsewhere(parts ...*a2apb.Part) Outcome {
+	return Outcome{Elsewhere: true, Message: Message(parts...)}
 }
 
 // InputRequired pauses the task until the client sends what the parts ask for.

@@ -237,19 +237,53 @@ func TestADisconnectLeavesTheTaskRunning(t *testing.T) {
 	r.soon("the task completes", p.reached(id, a2apb.TaskState_TASK_STATE_COMPLETED))
 }
 
-func TestSkillsOfARemovedReleaseFailWithASentence(t *testing.T) {
-	r := onSQLite(t)
+// doing begins a task of the skill "do" on a release whose replica then dies. The next
+// release has another skill.
+func doing(r *rig) (id string, next agent.Agent) {
 	old := r.start("a", running(func(ctx context.Context, _ agent.Run) (agent.Outcome, error) {
 		<-ctx.Done()
 		return agent.Outcome{}, ctx.Err()
 	}))
-	task := old.send(atOnce(request("m1", "do", "go")))
+	id = old.send(atOnce(request("m1", "do", "go"))).GetId()
 	old.die()
-	next := one(agent.Skill{Run: func(context.Context, agent.Run) (agent.Outcome, error) { return agent.Completed(), nil }})
+	next = one(agent.Skill{Run: func(context.Context, agent.Run) (agent.Outcome, error) { return agent.Completed(), nil }})
 	next.Skills[0].ID = "other"
+	return id, next
+}
+
+const noSkill = "this release of the agent does not have the skill do"
+
+func TestATaskWaitsForAReplicaThatHasItsSkill(t *testing.T) {
+	r := onSQLite(t)
+	id, next := doing(r)
 	p := r.start("b", next)
-	r.eventually("the task fails", p.reached(task.GetId(), a2apb.TaskState_TASK_STATE_FAILED))
-	if got := said(p.task(task.GetId())); got != "this release of the agent no longer has the skill do" {
+	r.eventually("the task says what it waits for", func() bool { return said(p.task(id)) == noSkill })
+	if s := p.task(id).GetStatus().GetState(); s != a2apb.TaskState_TASK_STATE_WORKING {
+		t.Errorf("the task is %s", s)
+	}
+	p.die()
+	p = r.start("c", running(func(context.Context, agent.Run) (agent.Outcome, error) {
+		return agent.Completed(agent.Text("done")), nil
+	}))
+	r.eventually("the task completes", p.reached(id, a2apb.TaskState_TASK_STATE_COMPLETED))
+}
+
+func TestATaskWhoseSkillIsGoneForGoodFailsAtItsBudget(t *testing.T) {
+	r := onSQLite(t)
+	id, next := doing(r)
+	p := r.start("b", next)
+	r.eventually("the task fails", p.reached(id, a2apb.TaskState_TASK_STATE_FAILED))
+	if got := said(p.task(id)); got != noSkill {
 		t.Errorf("the client reads %q", got)
 	}
+}
+
+func TestATaskWhoseSkillIsGoneIsCanceled(t *testing.T) {
+	r := onSQLite(t)
+	id, next := doing(r)
+	p := r.start("b", next)
+	r.eventually("the task says what it waits for", func() bool { return said(p.task(id)) == noSkill })
+	_, err := p.CancelTask(alice(t), &a2apb.CancelTaskRequest{Id: id})
+	r.must(err)
+	r.eventually("the task is canceled", p.reached(id, a2apb.TaskState_TASK_STATE_CANCELED))
 }

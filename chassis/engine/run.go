@@ -206,7 +206,7 @@ func (r *run) step(ctx context.Context) (outcome agent.Outcome, err error) {
 		}
 	}()
 	if r.skill == nil {
-		return agent.Failed(agent.Text("this release of the agent no longer has the skill " + r.req.Skill)), nil
+		return agent.Elsewhere(agent.Text("this release of the agent does not have the skill " + r.req.Skill)), nil
 	}
 	takeovers := 0
 	r.h.View(func(rec *taskstore.Record) { takeovers = rec.Takeovers })
@@ -254,7 +254,10 @@ func (r *run) begin() error {
 
 // settle commits an outcome and lets go of the task.
 func (r *run) settle(ctx context.Context, o agent.Outcome) error {
-	if o.State == a2apb.TaskState_TASK_STATE_UNSPECIFIED {
+	switch {
+	case o.Elsewhere:
+		o = r.elsewhere(o)
+	case o.State == a2apb.TaskState_TASK_STATE_UNSPECIFIED:
 		o = agent.Failed(agent.Text("the agent gave no outcome"))
 	}
 	nudged := false // something happened that this run has not looked at
