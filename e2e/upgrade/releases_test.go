@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -21,10 +22,9 @@ import (
 // root is the repository.
 const root = "../.."
 
-// firstRelease is the summary of the commit that introduced the rule by which
-// releases fit one database (decision 32): the oldest that can run beside newer
-// ones. It does not know the tables of webhooks, which later ones have.
-const firstRelease = "Migrate by command only, and admit older programs where a schema only grew"
+// firstRelease is the summary of the commit since which plans keep the text of their
+// playbook (decision 44): the oldest release that can run beside newer ones.
+const firstRelease = "Keep with every plan the playbook that it began with"
 
 // services in the order in which they are started.
 var services = []string{"security", "memory", "validator", "research", "planner", "gateway"}
@@ -42,7 +42,8 @@ func oldRelease(t *testing.T) (bin string) {
 }
 
 // nextRelease builds the programs of this tree with one further migration in every
-// component: those of a release to come.
+// component, and with another version of the general playbook in the place of the
+// present one: those of a release to come.
 func nextRelease(t *testing.T) (bin string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -67,6 +68,15 @@ CREATE INDEX next_index_of_%[1]s ON %[1]s (next_count);
 		}
 		replace[where] = file
 	}
+	book := nextPlaybook(t)
+	where, err := filepath.Abs(filepath.Join(root, "playbooks", "general.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	replace[where] = filepath.Join(dir, "general.yaml")
+	if err := os.WriteFile(replace[where], []byte(book), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	overlay := filepath.Join(dir, "overlay.json")
 	raw, err := json.Marshal(map[string]any{"Replace": replace})
 	if err == nil {
@@ -76,6 +86,21 @@ CREATE INDEX next_index_of_%[1]s ON %[1]s (next_count);
 		t.Fatal(err)
 	}
 	return build(t, root, "-overlay", overlay)
+}
+
+// nextVersion is the general playbook's in the next release.
+const nextVersion = "9000"
+
+// nextPlaybook is the general playbook with another number and a step of another name,
+// which a planner that knew only the number's place in a list would not find.
+func nextPlaybook(t *testing.T) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(root, "playbooks", "general.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := regexp.MustCompile(`(?m)^version: .*$`).ReplaceAllString(string(raw), "version: "+nextVersion)
+	return strings.NewReplacer("- id: recall", "- id: remembered", "steps.recall.", "steps.remembered.").Replace(text)
 }
 
 func build(t *testing.T, source string, more ...string) (bin string) {

@@ -189,4 +189,16 @@ func (l *load) check() {
 		_ = db.Close()
 	}
 	t.Logf("%d plans, each done once", len(plans))
+	db, err := sqldb.Open(t.Context(), l.c.database+"&search_path=planner")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	var older, newer int
+	if err := db.Read.QueryRowContext(t.Context(), `SELECT COUNT(*) FILTER (WHERE version <> $1), COUNT(*) FILTER (WHERE version = $1) FROM plans`, nextVersion).Scan(&older, &newer); err != nil {
+		t.Fatal(err)
+	}
+	if older == 0 || newer == 0 {
+		t.Errorf("%d plans began with the older playbook and %d with the newer: both were wanted", older, newer)
+	}
 }

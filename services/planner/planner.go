@@ -83,7 +83,7 @@ func build(ctx context.Context, c Config, b *service.Base, adjust func(*plan.Pla
 	for name, skills := range c.Agents {
 		catalog[name] = skills
 	}
-	books, err := library(c.Playbooks, catalog)
+	installed, err := library(c.Playbooks, catalog)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +95,7 @@ func build(ctx context.Context, c Config, b *service.Base, adjust func(*plan.Pla
 	if err != nil {
 		return nil, err
 	}
+	books := plan.OpenBooks(b.DB, installed)
 	counts, err := plan.NewCounts(b.Metrics())
 	if err != nil {
 		return nil, err
@@ -111,7 +112,7 @@ func build(ctx context.Context, c Config, b *service.Base, adjust func(*plan.Pla
 		_, err := b.Peer(name)
 		return err == nil
 	}}
-	warn(b.Log, books, operations.Connected)
+	warn(b.Log, installed, operations.Connected)
 	return &service.Persona{
 		Services: func(s grpc.ServiceRegistrar) { plannerv1.RegisterPlannerServiceServer(s, operations) }, Policy: plan.Policy(),
 		Engine: func(e *engine.Engine) { operations.Engine = e },
@@ -131,7 +132,7 @@ func build(ctx context.Context, c Config, b *service.Base, adjust func(*plan.Pla
 				{Uri: ext.Plan, Description: "Task and event metadata: the plan's playbook and its steps with their states, times and child tasks."},
 			},
 			Extended: func(_ context.Context, _ identity.Principal, card *a2apb.AgentCard) error {
-				listPlaybooks(books, card)
+				listPlaybooks(installed, card)
 				return nil
 			},
 		},

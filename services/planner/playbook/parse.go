@@ -2,6 +2,8 @@ package playbook
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"regexp"
 	"slices"
@@ -26,7 +28,8 @@ func Parse(name string, data []byte, catalog Catalog) (*Playbook, error) {
 	if !ok {
 		return nil, rep.err()
 	}
-	k := &compiler{report: rep, catalog: catalog, book: &Playbook{File: name, Source: bytes.Clone(data), byID: map[string]*Step{}, loops: map[string]*Loop{}}}
+	sum := sha256.Sum256(data)
+	k := &compiler{report: rep, catalog: catalog, book: &Playbook{File: name, Source: bytes.Clone(data), Digest: hex.EncodeToString(sum[:]), byID: map[string]*Step{}, loops: map[string]*Loop{}}}
 	k.playbook(root)
 	if err := rep.err(); err != nil {
 		return nil, err

@@ -43,6 +43,7 @@ const (
 type Playbook struct {
 	File        string // the name given to Parse
 	Source      []byte // the file as it is
+	Digest      string // SHA-256 of Source, in hex
 	Name        string
 	Version     Version
 	Description string

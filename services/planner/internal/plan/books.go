@@ -3,14 +3,12 @@ package plan
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"sabha.dev/chassis/fault"
 	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 	"sabha.dev/services/planner/playbook"
 )
@@ -36,20 +34,27 @@ func (o *Operations) GetPlaybook(ctx context.Context, req *plannerv1.GetPlaybook
 	if req.GetVersion() != "" {
 		ref, path = ref+"@"+req.GetVersion(), "version"
 	}
-	book, err := o.Books.Find(ref)
+	book, err := o.Books.find(ctx, ref, path)
 	if err != nil {
-		return nil, fault.Invalid(path, "%s", err)
+		return nil, err
 	}
 	runs, err := o.Rows.runs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	versions, err := o.Rows.versions(ctx, book.Name)
+	versions, err := o.Books.versions(ctx, book.Name)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(versions, func(a, b playbook.Version) int { return b.Compare(a) })
-	res := &plannerv1.GetPlaybookResponse{Summary: summary(book, runs[book.Name]), Source: string(book.Source), Problems: o.problems(book)}
+	problems := o.problems(book)
+	changed, err := o.Books.changed(ctx, book)
+	if err != nil {
+		return nil, err
+	}
+	if changed {
+		problems = append(problems, fmt.Sprintf("%s: plans have begun with another text of version %s; raise the version when the playbook changes", book.File, book.Version))
+	}
+	res := &plannerv1.GetPlaybookResponse{Summary: summary(book, runs[book.Name]), Source: string(book.Source), Problems: problems}
 	for _, v := range versions {
 		res.Versions = append(res.Versions, string(v))
 	}

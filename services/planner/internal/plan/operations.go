@@ -22,7 +22,7 @@ import (
 type Operations struct {
 	plannerv1.UnimplementedPlannerServiceServer
 	Rows  *Rows
-	Books *playbook.Library
+	Books *Books
 	// Engine has the tasks. It is set before calls are served.
 	Engine *engine.Engine
 	// Connected tells whether an agent can be called at all.
@@ -172,13 +172,16 @@ func (o *Operations) ForkPlan(ctx context.Context, req *plannerv1.ForkPlanReques
 	p, err := o.plan(ctx, rec)
 	switch {
 	case errors.Is(err, errNoPlaybook):
-		return nil, fault.New(fault.UnsupportedOperation, "task %s began with %s@%s, which is no longer installed", id, p.book.Name, p.book.Version)
+		return nil, fault.New(fault.UnsupportedOperation, "task %s began with %s@%s, which this release of the planner cannot read", id, p.book.Name, p.book.Version)
 	case err != nil:
 		return nil, err
 	case rec.Info.ParentTask != "":
 		return nil, fault.New(fault.UnsupportedOperation, "task %s is part of task %s; begin that one again", id, rec.RootTask)
 	case p.book.Step(req.GetStep()) == nil:
 		return nil, fault.Invalid("step", "%q is no step of the plan; its steps: %s", req.GetStep(), strings.Join(p.book.IDs(), ", "))
+	}
+	if err := o.Books.keep(ctx, p.book, o.Engine.Clock.Now()); err != nil {
+		return nil, err
 	}
 	fork := p.fork(req.GetStep())
 	md := fork.metadata()

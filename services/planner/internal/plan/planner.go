@@ -30,7 +30,7 @@ type Synthesiser interface {
 // Planner executes playbooks.
 type Planner struct {
 	Rows  *Rows
-	Books *playbook.Library
+	Books *Books
 	// General is the playbook for requests that no other takes.
 	General     string
 	Peers       Peers
@@ -80,16 +80,12 @@ func (p *Planner) Run(ctx context.Context, run agent.Run) (agent.Outcome, error)
 		return agent.Canceled(agent.Text("Canceled. The plan had not begun.")), nil
 	case errors.Is(err, errNoPlan):
 		var ask *agent.Outcome
-		if pl, ask, err = p.begin(t); ask != nil {
+		if pl, ask, err = p.begin(ctx, t); ask != nil {
 			return *ask, nil
 		}
 	case errors.Is(err, errNoPlaybook):
-		p.Logger.Error("a plan cannot go on", "task_id", t.GetId(), "error", err)
-		const gone = "The playbook that the plan began with is no longer installed; what it had done is neither stopped nor undone."
-		if canceling(run) {
-			return agent.Canceled(agent.Text("Canceled. " + gone)), nil
-		}
-		return agent.Failed(agent.Text(gone)), nil
+		p.Logger.Warn("a plan cannot go on here", "task_id", t.GetId(), "error", err)
+		return agent.Elsewhere(agent.Text(fmt.Sprintf("The plan began with playbook %s version %s, which this release of the planner cannot read.", pl.book.Name, pl.book.Version))), nil
 	}
 	if err != nil {
 		return agent.Outcome{}, err
@@ -100,7 +96,7 @@ func (p *Planner) Run(ctx context.Context, run agent.Run) (agent.Outcome, error)
 
 // begin chooses the playbook and completes its input from what the client has
 // said so far. What is missing is asked for.
-func (p *Planner) begin(t *a2apb.Task) (*plan, *agent.Outcome, error) {
+func (p *Planner) begin(ctx context.Context, t *a2apb.Task) (*plan, *agent.Outcome, error) {
 	first, text, data := said(t)
 	book, err := p.choose(first, text, data)
 	if err != nil {
@@ -111,6 +107,9 @@ func (p *Planner) begin(t *a2apb.Task) (*plan, *agent.Outcome, error) {
 		ask := question(book, gaps)
 		ask.WakeAt = p.Clock.Now().Add(askFor)
 		return nil, &ask, nil
+	}
+	if err := p.Books.keep(ctx, book, p.Clock.Now()); err != nil {
+		return nil, nil, err
 	}
 	return &plan{task: t.GetId(), book: book, input: input, loops: map[string]playbook.LoopRun{}, phase: running, rows: map[rowKey]*row{}}, nil, nil
 }

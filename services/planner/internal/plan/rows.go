@@ -166,8 +166,8 @@ type Rows struct {
 func OpenRows(ctx context.Context, db *sqldb.DB) (*Rows, error) {
 	r := &Rows{read: db.Read}
 	var err error
-	r.writePlan, err = db.Write.PrepareContext(ctx, db.Placeholders(`INSERT INTO plans (task_id, playbook, version, input, loops, phase, reasons)
-		VALUES ($1,$2,$3,$4,$5,$6,$7)
+	r.writePlan, err = db.Write.PrepareContext(ctx, db.Placeholders(`INSERT INTO plans (task_id, playbook, version, digest, input, loops, phase, reasons)
+		VALUES ($1,$2,$3,$4,$5,$6,$7,$8)
 		ON CONFLICT (task_id) DO UPDATE SET loops = excluded.loops, phase = excluded.phase, reasons = excluded.reasons`))
 	if err != nil {
 		return nil, fmt.Errorf("plans: %w", err)
@@ -200,7 +200,7 @@ func (d *Rows) write(p *plan, changed ...*row) (func(context.Context, *sql.Tx) e
 	if err != nil {
 		return nil, err
 	}
-	planArgs := []any{p.task, p.book.Name, string(p.book.Version), string(input), string(loops), string(p.phase), string(reasons)}
+	planArgs := []any{p.task, p.book.Name, string(p.book.Version), p.book.Digest, string(input), string(loops), string(p.phase), string(reasons)}
 	stepArgs := make([][]any, len(changed))
 	for i, r := range changed {
 		inputs, err := json.Marshal(r.Inputs)
@@ -243,26 +243,29 @@ func storable(s string) string { return strings.ReplaceAll(s, "\x00", "") }
 var (
 	// errNoPlan means that the task has no plan yet.
 	errNoPlan = errors.New("no plan yet")
-	// errNoPlaybook means that the plan's playbook is not installed any more.
-	errNoPlaybook = errors.New("the playbook is no longer installed")
+	// errNoPlaybook means that this planner cannot read the playbook that the plan began with.
+	errNoPlaybook = errors.New("the playbook is not known to this release")
 )
 
 // load reads a task's plan from its rows. With errNoPlaybook the plan is there, but
 // of its playbook only the name and version.
-func (d *Rows) load(ctx context.Context, books *playbook.Library, taskID string) (*plan, error) {
+func (d *Rows) load(ctx context.Context, books *Books, taskID string) (*plan, error) {
 	p := &plan{task: taskID, rows: map[rowKey]*row{}}
-	var name, version, input, loops, reasons string
-	err := d.read.QueryRowContext(ctx, `SELECT playbook, version, input, loops, phase, reasons, forked_from, forked_at FROM plans WHERE task_id = $1`, taskID).
-		Scan(&name, &version, &input, &loops, &p.phase, &reasons, &p.forkedFrom, &p.forkedAt)
+	var name, version, digest, input, loops, reasons string
+	err := d.read.QueryRowContext(ctx, `SELECT playbook, version, digest, input, loops, phase, reasons, forked_from, forked_at FROM plans WHERE task_id = $1`, taskID).
+		Scan(&name, &version, &digest, &input, &loops, &p.phase, &reasons, &p.forkedFrom, &p.forkedAt)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errNoPlan
 	}
 	if err != nil {
 		return nil, err
 	}
-	book, ok := books.Version(name, playbook.Version(version))
-	if p.book = book; !ok {
-		p.book = &playbook.Playbook{Name: name, Version: playbook.Version(version)}
+	book, unknown := books.begunWith(ctx, name, playbook.Version(version), digest)
+	switch p.book = book; {
+	case errors.Is(unknown, errNoPlaybook):
+		p.book = &playbook.Playbook{Name: name, Version: playbook.Version(version), Digest: digest}
+	case unknown != nil:
+		return nil, unknown
 	}
 	if err := errors.Join(json.Unmarshal([]byte(input), &p.input), json.Unmarshal([]byte(loops), &p.loops), json.Unmarshal([]byte(reasons), &p.reasons)); err != nil {
 		return nil, fmt.Errorf("plan of task %s: %w", taskID, err)
@@ -292,8 +295,8 @@ func (d *Rows) load(ctx context.Context, books *playbook.Library, taskID string)
 	if err := rows.Err(); err != nil {
 		return nil, err
 	}
-	if !ok {
-		return p, fmt.Errorf("plan of task %s: %s@%s: %w", taskID, name, version, errNoPlaybook)
+	if unknown != nil {
+		return p, fmt.Errorf("plan of task %s: %w", taskID, unknown)
 	}
 	return p, nil
 }

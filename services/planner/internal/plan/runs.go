@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
-
-	"sabha.dev/services/planner/playbook"
 )
 
 // Runs are what has been run of a playbook.
@@ -69,25 +67,4 @@ func (d *Rows) others(ctx context.Context, states string, out map[string]*Runs) 
 		}
 	}
 	return rows.Err()
-}
-
-// versionsOf bounds the requests that versions are looked for in.
-const versionsOf = 10_000
-
-// versions are those of the newest requests of a playbook.
-func (d *Rows) versions(ctx context.Context, name string) ([]playbook.Version, error) {
-	rows, err := d.read.QueryContext(ctx, `SELECT DISTINCT version FROM (SELECT version FROM plans WHERE playbook = $1 ORDER BY task_id DESC LIMIT $2) newest`, name, versionsOf)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var list []playbook.Version
-	for rows.Next() {
-		var v playbook.Version
-		if err := rows.Scan(&v); err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-	}
-	return list, rows.Err()
 }
