@@ -84,6 +84,7 @@ func deploy(t *testing.T) *deployment {
 		t.Fatal(err)
 	}
 	conf := replaced(t, compose+"/nats/nats.conf", "/run/secrets/tls", filepath.Join(d.certs, "nats"))
+	conf = strings.Replace(conf, "server_name: $NATS_NAME\n", "", 1) // the cluster names its servers itself
 	// The example of the file's own comment: an agent that delegates on the bus.
 	example := `{user: "CN=weather", permissions: {
     publish: ["kalki.agents.research"], subscribe: ["kalki.replies.weather", "_INBOX.weather.>"]}}`
