@@ -45,7 +45,10 @@ func (d *Deliverer) deliver(f flight) {
 		}
 		d.mu.Lock()
 		d.landed(f, j.claim, r)
+		// First the next for this goroutine, whose stack and buffer have grown, then
+		// others for what may go besides.
 		f = d.lanes.pop()
+		d.staff()
 	}
 	d.running--
 }
@@ -55,7 +58,6 @@ func (d *Deliverer) landed(f flight, claim int64, r result) {
 	for _, over := range d.lanes.landed(f, r.outcome == delivered && r.took < slow) {
 		d.putOff(over, f.lane.later(d.random()))
 	}
-	defer d.staff()
 	c := f.cursor
 	c.busy = false
 	now := d.Clock.Now()
