@@ -56,6 +56,13 @@ func (l *line) post(request []byte, deadline time.Time) (_ Answer, again bool, e
 	}
 	_, unsent := l.Write(request)
 	// A receiver may have answered and closed before it had read everything.
+	if _, err := l.in.Peek(1); err == nil {
+		b, _ := l.in.Peek(l.in.Buffered())
+		if status, ok := plain(b); ok {
+			_, _ = l.in.Discard(len(b))
+			return Answer{Status: status}, unsent == nil, nil
+		}
+	}
 	resp, err := l.answer()
 	if err != nil {
 		return Answer{}, false, cmp.Or(unsent, err)
@@ -92,7 +99,7 @@ var errAnswer = errors.New("the answer is too long, or none")
 // appendRequest appends a POST as HTTP/1.1 writes it (RFC 9112 section 3).
 func appendRequest(b []byte, u *url.URL, header http.Header, body []byte) ([]byte, error) {
 	target, host := u.RequestURI(), strings.TrimSuffix(u.Host, ":")
-	if strings.ContainsFunc(target+host, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+	if !fits(target, &inTarget) || !fits(host, &inTarget) {
 		return b, ErrRequest
 	}
 	b = append(b, "POST "...)
@@ -104,7 +111,7 @@ func appendRequest(b []byte, u *url.URL, header http.Header, body []byte) ([]byt
 	b = append(b, "\r\n"...)
 	for name, values := range header {
 		for _, v := range values {
-			if strings.ContainsFunc(v, func(r rune) bool { return (r < ' ' && r != '\t') || r == 0x7f }) {
+			if !fits(v, &inValue) {
 				return b, ErrRequest
 			}
 			b = append(b, name...)
