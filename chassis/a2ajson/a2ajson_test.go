@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -120,6 +121,16 @@ func TestEventsAreWrittenAsTheLibraryDoes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { same(t, ev) })
 	}
+}
+
+func TestEveryCharacterAtEveryPlaceIsWrittenAsTheLibraryDoes(t *testing.T) {
+	for c := range rune(0x100) {
+		for at := range 18 {
+			text := strings.Repeat("x", at) + string(c) + strings.Repeat("~", 17-at)
+			same(t, data(structpb.NewStringValue(text)))
+		}
+	}
+	same(t, data(structpb.NewStringValue("12345678\xff90123456")))
 }
 
 func TestNumbersAreWrittenAsTheLibraryDoes(t *testing.T) {

@@ -142,10 +142,24 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
+// allPlain tells whether each of eight bytes is plain, all at once: a byte that is not
+// carries into, or has, the highest bit of its place.
+func allPlain(s string) bool {
+	const ones, highest = 0x0101010101010101, 0x8080808080808080
+	x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+	return (x|(x-' '*ones)|((x^'"'*ones)-ones)|((x^'\\'*ones)-ones))&highest == 0
+}
+
 func (w *writer) str(s string) {
 	w.b = append(w.b, '"')
 	from, ascii := 0, true
 	for i := 0; i < len(s); i++ {
+		for i+8 <= len(s) && allPlain(s[i:i+8]) {
+			i += 8
+		}
+		if i == len(s) {
+			break
+		}
 		c := s[i]
 		if plain[c] {
 			continue
