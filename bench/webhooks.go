@@ -29,7 +29,7 @@ type receiver struct {
 	count   atomic.Int64
 	next    atomic.Int64
 	ended   sync.Map // of a number the channel that is closed at the task's end
-	sample  atomic.Pointer[[]byte]
+	sample  atomic.Pointer[sample]
 	// release lets hanging requests go.
 	release chan struct{}
 	// busy is closed when the receiver, too busy so far, answers quickly again; nil
@@ -65,7 +65,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 	r.count.Add(1)
 	if r.sample.Load() == nil && bytes.Contains(body, []byte("artifactUpdate")) {
-		r.sample.Store(&body)
+		r.sample.Store(&sample{"http://" + r.address + "/0", q.Header, body})
 	}
 	if bytes.Contains(body, completed) {
 		if n, err := strconv.ParseInt(q.URL.Path[1:], 10, 64); err == nil {
@@ -117,25 +117,8 @@ func push(ctx context.Context, client a2apb.A2AServiceClient, url string, immedi
 	return err
 }
 
-// post posts a body as a bare HTTP client does.
-func post(c *http.Client, r *receiver, body []byte) func(context.Context) error {
-	return func(ctx context.Context) error {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+r.address+"/0", bytes.NewReader(body))
-		if err != nil {
-			return err
-		}
-		req.Header.Set("Content-Type", "application/a2a+json")
-		resp, err := c.Do(req)
-		if err != nil {
-			return err
-		}
-		_, _ = io.Copy(io.Discard, resp.Body)
-		return resp.Body.Close()
-	}
-}
-
 // webhooks measures deliveries against a bare client that posts the same bodies
-// to the same receiver.
+// and headers to the same receiver, from a process of its own as ours does.
 func (b *bench) webhooks(ctx context.Context) (err error) {
 	r, err := newReceiver()
 	if err != nil {
@@ -151,7 +134,6 @@ func (b *bench) webhooks(ctx context.Context) (err error) {
 	if err := deliver(ctx); err != nil { // gives the sample
 		return err
 	}
-	bare := post(&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: posts}}, r, *r.sample.Load())
 	var backlog, steady, peer []delivery
 	for range b.rounds {
 		d, err := r.backlog(ctx, ours)
@@ -163,7 +145,7 @@ func (b *bench) webhooks(ctx context.Context) (err error) {
 			return err
 		}
 		steady = append(steady, d)
-		if d, err = r.measure(ours, func() error { return b.turn(ctx, posts, &side{call: bare}) }); err != nil {
+		if d, err = b.bare(ctx, r); err != nil {
 			return err
 		}
 		peer = append(peer, d)
