@@ -104,17 +104,18 @@ func (s *Store) PutPush(c *a2apb.TaskPushNotificationConfig, version int64, due 
 		if due {
 			target, dueAt = version+1, now.UnixNano()
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO push_configs (`+pushColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,NULL,1,0,'',NULL)
-			ON CONFLICT (task_id, id) DO UPDATE SET created_at = excluded.created_at, config = excluded.config, version = excluded.version,
-				target = excluded.target, due_at = excluded.due_at, claimed_by = NULL, claim = push_configs.claim + 1, failures = 0, reason = '', disabled_at = NULL`,
-			c.GetTaskId(), c.GetId(), now.UnixNano(), config, version, target, dueAt)
+		_, err := tx.StmtContext(ctx, s.stmts.putPush).ExecContext(ctx, c.GetTaskId(), c.GetId(), now.UnixNano(), config, version, target, dueAt)
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE tasks SET push = 1 WHERE id = $1`, c.GetTaskId())
+		_, err = tx.StmtContext(ctx, s.stmts.pushed).ExecContext(ctx, c.GetTaskId())
 		return err
 	}, nil
 }
+
+const putPush = `INSERT INTO push_configs (` + pushColumns + `) VALUES ($1,$2,$3,$4,$5,$6,$7,NULL,1,0,'',NULL)
+	ON CONFLICT (task_id, id) DO UPDATE SET created_at = excluded.created_at, config = excluded.config, version = excluded.version,
+		target = excluded.target, due_at = excluded.due_at, claimed_by = NULL, claim = push_configs.claim + 1, failures = 0, reason = '', disabled_at = NULL`
 
 // Push reads one configuration. The error is ErrNoPush when there is none.
 func (s *Store) Push(ctx context.Context, k PushKey) (*Push, error) {

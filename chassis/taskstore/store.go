@@ -83,7 +83,7 @@ type Snapshot struct {
 }
 
 type statements struct {
-	insertTask, insertMessage, update, outbox, forget, hop, hops, get, known, markPushes, settlePush *sql.Stmt
+	insertTask, insertMessage, update, outbox, forget, hop, hops, get, known, putPush, pushed, markPushes, settlePush *sql.Stmt
 }
 
 // Component is the store's tables.
@@ -146,6 +146,8 @@ func (s *Store) prepare(ctx context.Context) error {
 			deadline=$8, attempts=$9, takeovers=$10, cancel_requested=$11, info=$12, body=$13 WHERE id=$14 AND rev=$15`,
 		&s.stmts.outbox:     `INSERT INTO outbox (replica, seq, body) VALUES ($1,$2,$3)`,
 		&s.stmts.forget:     `DELETE FROM outbox WHERE replica = $1 AND seq <= $2`,
+		&s.stmts.putPush:    putPush,
+		&s.stmts.pushed:     `UPDATE tasks SET push = 1 WHERE id = $1`,
 		&s.stmts.markPushes: markPushes,
 		&s.stmts.settlePush: settlePush,
 		&s.stmts.hop:        insertHops(1),
