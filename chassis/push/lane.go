@@ -41,7 +41,7 @@ type lane struct {
 	flying, limit int
 	// proven says that it has ever answered well.
 	proven bool
-	// failures in a row.
+	// failures in a row. What was on its way together counts as one.
 	failures int
 	listed   bool
 }
@@ -129,6 +129,8 @@ type flight struct {
 	*cursor
 	lane  *lane
 	class class
+	// failures of the receiver when it left.
+	failures int
 }
 
 // pop takes the next cursor that may go; its cursor is nil when none may.
@@ -149,7 +151,7 @@ func (s *lanes) pop() flight {
 				continue
 			}
 			q.flying++
-			return flight{s.launch(l), l, k}
+			return flight{s.launch(l), l, k, l.failures}
 		}
 	}
 	return flight{}
@@ -174,7 +176,10 @@ func (s *lanes) landed(f flight, well bool) []*cursor {
 	if well {
 		l.proven, l.failures, l.limit = true, 0, min(l.limit+1, laneWidth)
 	} else {
-		l.failures, l.limit = l.failures+1, 1
+		l.limit = 1
+		if l.failures <= f.failures { // else one that left with it has said so
+			l.failures++
+		}
 		if n := len(l.waiting); n > maxWaitingBad {
 			over = append(over, l.waiting[maxWaitingBad:]...)
 			l.waiting = l.waiting[:maxWaitingBad]
