@@ -245,11 +245,12 @@ func (r *Running) HTTPAddr() string { return r.httpAddr.String() }
 // PublicURL is the base of the HTTP bindings as cards name it.
 func (r *Running) PublicURL() string { return r.address.HTTP }
 
-// FirstKey makes the first API key, for the principal operator with every role,
+// FirstKey makes the first API key, for the principal admin with every role, who is
+// also that of the first account of the console: one person makes both. It does so
 // if there has never been any key. It returns the key, which cannot be shown
 // again, or an empty string.
 func (r *Running) FirstKey(ctx context.Context) (string, error) {
-	return r.keys.First(ctx, identity.Principal{Subject: "operator", Scopes: identity.Roles()})
+	return r.keys.First(ctx, identity.Principal{Subject: identity.Admin, Scopes: identity.Roles()})
 }
 
 // Failed receives when a port can no longer be served.

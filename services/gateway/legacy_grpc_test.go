@@ -52,7 +52,7 @@ func TestOldGRPC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"task":{"id":"ID","contextId":"ID","status":{"state":"TASK_STATE_COMPLETED","message":{"messageId":"ID","contextId":"ID","taskId":"ID","role":"ROLE_AGENT","parts":[{"text":"done for /operator"}]},"timestamp":"TIME"},` +
+	want := `{"task":{"id":"ID","contextId":"ID","status":{"state":"TASK_STATE_COMPLETED","message":{"messageId":"ID","contextId":"ID","taskId":"ID","role":"ROLE_AGENT","parts":[{"text":"done for /admin"}]},"timestamp":"TIME"},` +
 		`"artifacts":[{"artifactId":"a","parts":[{"text":"made"}]}],"history":[{"messageId":"g1","contextId":"ID","taskId":"ID","role":"ROLE_USER","parts":[{"text":"hello"}],"metadata":{"urn:sabha:ext:skill:v1":"work"}}]}}`
 	if got := jsonOf(t, sent); got != want {
 		t.Errorf("sent\n %s\nwant\n %s", got, want)
@@ -71,7 +71,7 @@ func TestOldGRPC(t *testing.T) {
 		t.Errorf("list %v, %v", list, err)
 	}
 	card, err := c.GetAgentCard(known, &oldpb.GetAgentCardRequest{})
-	if err != nil || card.GetDescription() != "For /operator" || card.GetPreferredTransport() != "JSONRPC" || card.GetUrl() != r.PublicURL()+"/rpc" || card.GetProtocolVersion() != "0.3" || len(card.GetAdditionalInterfaces()) != 2 {
+	if err != nil || card.GetDescription() != "For /admin" || card.GetPreferredTransport() != "JSONRPC" || card.GetUrl() != r.PublicURL()+"/rpc" || card.GetProtocolVersion() != "0.3" || len(card.GetAdditionalInterfaces()) != 2 {
 		t.Errorf("card %v, %v", card, err)
 	}
 	// Nobody gets an answer where the skill allows it.

@@ -61,7 +61,7 @@ func badRequest(field, problem string) string {
 func doneTask(message string) string {
 	return `{"kind":"task","id":"ID","artifacts":[{"artifactId":"a","parts":[{"kind":"text","text":"made"}]}],"contextId":"ID","history":[{"kind":"message","messageId":"` + message +
 		`","contextId":"ID","metadata":{"urn:sabha:ext:skill:v1":"work"},"parts":[{"kind":"text","text":"hello"}],"role":"user","taskId":"ID"}],` +
-		`"status":{"message":{"kind":"message","messageId":"ID","contextId":"ID","parts":[{"kind":"text","text":"done for /operator"}],"role":"agent","taskId":"ID"},"state":"completed","timestamp":"TIME"}}`
+		`"status":{"message":{"kind":"message","messageId":"ID","contextId":"ID","parts":[{"kind":"text","text":"done for /admin"}],"role":"agent","taskId":"ID"},"state":"completed","timestamp":"TIME"}}`
 }
 
 func TestOldJSONRPC(t *testing.T) {
@@ -75,7 +75,7 @@ func TestOldJSONRPC(t *testing.T) {
 		{
 			"a direct answer", "/rpc", "message/send", oldMessage("d1", "tell", `,"contextId":"c9"`),
 			[]string{known},
-			rpcResult(`{"kind":"message","messageId":"ID","contextId":"c9","parts":[{"kind":"text","text":"/operator …"}],"role":"agent"}`),
+			rpcResult(`{"kind":"message","messageId":"ID","contextId":"c9","parts":[{"kind":"text","text":"/admin …"}],"role":"agent"}`),
 		},
 		{
 			"nobody may ask for it", "/rpc", "message/send", oldMessage("d1", "tell", `,"contextId":"c9"`), nil,
@@ -246,7 +246,7 @@ func TestOldStreamsOverJSONRPC(t *testing.T) {
 			rpcResult(`{"kind":"task","id":"ID","contextId":"ID","history":[{"kind":"message","messageId":"s1","contextId":"ID","metadata":{"urn:sabha:ext:skill:v1":"work"},"parts":[{"kind":"text","text":"hello"}],"role":"user","taskId":"ID"}],"status":{"state":"submitted","timestamp":"TIME"}}`),
 			rpcResult(`{"kind":"status-update","contextId":"ID","final":false,"status":{"state":"working","timestamp":"TIME"},"taskId":"ID"}`),
 			rpcResult(`{"kind":"artifact-update","artifact":{"artifactId":"a","parts":[{"kind":"text","text":"made"}]},"contextId":"ID","lastChunk":true,"taskId":"ID"}`),
-			rpcResult(`{"kind":"status-update","contextId":"ID","final":true,"status":{"message":{"kind":"message","messageId":"ID","contextId":"ID","parts":[{"kind":"text","text":"done for /operator"}],"role":"agent","taskId":"ID"},"state":"completed","timestamp":"TIME"},"taskId":"ID"}`),
+			rpcResult(`{"kind":"status-update","contextId":"ID","final":true,"status":{"message":{"kind":"message","messageId":"ID","contextId":"ID","parts":[{"kind":"text","text":"done for /admin"}],"role":"agent","taskId":"ID"},"state":"completed","timestamp":"TIME"},"taskId":"ID"}`),
 		}},
 		{"a direct answer", "message/stream", oldMessage("s2", "echo", `,"contextId":"c9"`), nil, []string{
 			rpcResult(`{"kind":"message","messageId":"ID","contextId":"c9","parts":[{"kind":"text","text":"hello"},{"kind":"data","data":{"value":["a","list"]},"metadata":{"data_part_compat":true}}],"role":"agent"}`),
@@ -285,7 +285,7 @@ func TestOldHTTP(t *testing.T) {
 	r := start(t)
 	known := "X-API-Key: " + r.operator
 	done := func(id string) string {
-		return `{"id":"ID","contextId":"ID","status":{"state":"TASK_STATE_COMPLETED","message":{"messageId":"ID","contextId":"ID","taskId":"ID","role":"ROLE_AGENT","content":[{"text":"done for /operator"}]},"timestamp":"TIME"},` +
+		return `{"id":"ID","contextId":"ID","status":{"state":"TASK_STATE_COMPLETED","message":{"messageId":"ID","contextId":"ID","taskId":"ID","role":"ROLE_AGENT","content":[{"text":"done for /admin"}]},"timestamp":"TIME"},` +
 			`"artifacts":[{"artifactId":"a","parts":[{"text":"made"}]}],"history":[{"messageId":"` + id + `","contextId":"ID","taskId":"ID","role":"ROLE_USER","content":[{"text":"hello"}],"metadata":{"urn:sabha:ext:skill:v1":"work"}}]}`
 	}
 	// The JavaScript SDK reads a code at the root, the Go SDK the error of 1.0.

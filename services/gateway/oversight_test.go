@@ -89,7 +89,7 @@ func TestCardsNameWhereClientsReachTheGateway(t *testing.T) {
 	// The extended card is completed the same way.
 	extended, err := a2apb.NewA2AServiceClient(r.conn).GetExtendedAgentCard(
 		request{headers: []string{"X-API-Key: " + r.operator}}.context(t.Context()), &a2apb.GetExtendedAgentCardRequest{Tenant: "research"})
-	if err != nil || extended.GetDescription() != "For /operator" {
+	if err != nil || extended.GetDescription() != "For /admin" {
 		t.Fatalf("extended card %v, %v", extended, err)
 	}
 	checkCard(t, extended, "research", "https://agents.example.com", "agents.example.com:"+port)

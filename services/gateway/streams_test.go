@@ -73,7 +73,7 @@ func TestStreamsPassEventByEventOnEveryBinding(t *testing.T) {
 		_ = res.Body.Close()
 	}
 	for binding, seen := range over {
-		if seen[0] != "task" || seen[len(seen)-1] != "COMPLETED done for /operator" {
+		if seen[0] != "task" || seen[len(seen)-1] != "COMPLETED done for /admin" {
 			t.Errorf("%s: %q, want the task first and its completion last", binding, seen)
 		}
 	}
