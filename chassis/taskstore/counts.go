@@ -22,23 +22,18 @@ func (s *Store) Counts(ctx context.Context, q Search) (Counts, error) {
 	if len(q.Words) > 0 || q.Facts.None {
 		return Counts{ByState: map[a2apb.TaskState]int64{}}, nil
 	}
-	var c Counts
-	var total int64
-	var err error
 	if q.Owner == "" && q.ContextID == "" && len(q.Facts.Where) == 0 {
-		c, err = s.countByIndex(ctx, q)
-	} else {
-		var st statement
-		st.add("SELECT state, COUNT(*) FROM (")
-		q.candidates(&st, counted+1)
-		st.add(") c GROUP BY state")
-		c, total, err = s.count(ctx, &st)
-		c.More = total > counted
+		return s.countByIndex(ctx, q)
 	}
+	var st statement
+	st.add("SELECT state, COUNT(*) FROM (")
+	q.candidates(&st, counted+1)
+	st.add(") c GROUP BY state")
+	c, total, err := s.count(ctx, &st)
 	if err != nil {
 		return Counts{}, err
 	}
-	if !c.More {
+	if c.More = total > counted; !c.More {
 		var last string
 		last, err = s.walkedTo(ctx, q)
 		c.More = last != ""
@@ -53,19 +48,20 @@ const all = -1
 // open ones and those that ended badly, which have indexes of their own.
 func (s *Store) countByIndex(ctx context.Context, q Search) (Counts, error) {
 	var st statement
-	among := q.ids("id")
-	if q.Facts.Walk.SQL == "" {
-		st.add("SELECT -1, COUNT(*) FROM tasks")
-		st.where("WHERE", among)
-	} else {
+	meant, walks := q.ids("id"), q.Facts.Walk.SQL != ""
+	join := ""
+	if walks {
 		st.add("WITH w AS MATERIALIZED (")
 		q.walk(&st, walked)
 		st.add(") SELECT -1, COUNT(*) FROM w")
-		among = []Condition{{SQL: "id IN (SELECT task_id FROM w)"}}
+		meant, join = nil, " JOIN w ON w.task_id = s.id"
+	} else {
+		st.add("SELECT -1, COUNT(*) FROM tasks")
+		st.where("WHERE", meant)
 	}
 	for _, is := range []string{isOpen, isUnwell} {
-		st.add(fmt.Sprintf(" UNION ALL SELECT state, COUNT(*) FROM (SELECT id, state FROM tasks WHERE %s LIMIT %d) s", is, fence))
-		st.where("WHERE", among)
+		st.add(fmt.Sprintf(" UNION ALL SELECT state, COUNT(*) FROM (SELECT id, state FROM tasks WHERE %s LIMIT %d) s", is, fence) + join)
+		st.where("WHERE", meant)
 		st.add(" GROUP BY state")
 	}
 	c, _, err := s.count(ctx, &st)
@@ -73,6 +69,7 @@ func (s *Store) countByIndex(ctx context.Context, q Search) (Counts, error) {
 		return Counts{}, err
 	}
 	completed := c.ByState[all]
+	c.More = walks && completed == walked
 	delete(c.ByState, all)
 	for _, n := range c.ByState {
 		completed -= n

@@ -47,11 +47,13 @@ type Facts struct {
 // Bounds of a search.
 const (
 	// walked is how many ids of a walk are looked at for one page.
-	walked = 10_000
+	walked = 5_000
 	// counted is how many tasks are counted under a filter.
 	counted = 10_000
 	// read is how many requests are read for one page in search of words.
 	read = 2_000
+	// portion is how many requests are read at once in search of words.
+	portion = 250
 	// fence is a limit that nothing reaches. Behind one the engines read a set by the
 	// index that holds it, not all tasks in the order that is wanted in the end.
 	fence = math.MaxInt32
@@ -84,16 +86,7 @@ func (s *Store) Search(ctx context.Context, q Search) (*Page, error) {
 	if len(q.Words) > 0 {
 		return s.searchWords(ctx, q)
 	}
-	var st statement
-	q.candidates(&st, q.Limit+1)
-	var ids []string
-	err := s.rows(ctx, &st, func(row scanner) error {
-		var id string
-		var state int32
-		err := row.Scan(&id, &state)
-		ids = append(ids, id)
-		return err
-	})
+	ids, err := s.selected(ctx, &q, q.Limit+1)
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +99,21 @@ func (s *Store) Search(ctx context.Context, q Search) (*Page, error) {
 	}
 	page.Tasks, err = s.records(ctx, ids)
 	return page, err
+}
+
+// selected reads the ids of the newest tasks that are meant.
+func (s *Store) selected(ctx context.Context, q *Search, limit int) ([]string, error) {
+	var st statement
+	q.candidates(&st, limit)
+	ids := make([]string, 0, limit)
+	err := s.rows(ctx, &st, func(row scanner) error {
+		var id string
+		var state int32
+		err := row.Scan(&id, &state)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, err
 }
 
 func intersection(a, b []a2apb.TaskState) []a2apb.TaskState {
@@ -201,6 +209,15 @@ func in(states []a2apb.TaskState) []Condition {
 	return []Condition{{SQL: "state IN (" + strings.Join(list, ", ") + ")"}}
 }
 
+// among are the tasks with these ids.
+func among(ids []string) Condition {
+	args := make([]any, len(ids))
+	for i, id := range ids {
+		args[i] = id
+	}
+	return Condition{"id IN (?" + strings.Repeat(", ?", len(ids)-1) + ")", args}
+}
+
 // ids bounds a column of ids.
 func (q *Search) ids(column string) []Condition {
 	var conds []Condition
@@ -261,11 +278,9 @@ func (s *Store) records(ctx context.Context, ids []string) ([]*Record, error) {
 		return nil, nil
 	}
 	var st statement
-	st.add("SELECT " + recordColumns + " FROM tasks WHERE id IN (")
-	for i, id := range ids {
-		st.add([]string{"?", ", ?"}[min(i, 1)], id)
-	}
-	st.add(") ORDER BY id DESC")
+	st.add("SELECT " + recordColumns + " FROM tasks")
+	st.where("WHERE", []Condition{among(ids)})
+	st.add(" ORDER BY id DESC")
 	var list []*Record
 	err := s.rows(ctx, &st, func(row scanner) error {
 		r, err := scanRecord(row)

@@ -2,55 +2,72 @@ package taskstore
 
 import (
 	"context"
-	"errors"
+	"database/sql"
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-
-	"sabha.dev/chassis/agent"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // searchWords reads requests one after the other, the newest first, until it has a
 // page or has read as many as one page is worth.
 func (s *Store) searchWords(ctx context.Context, q Search) (*Page, error) {
-	var st statement
-	st.add("SELECT c.id, tasks.body FROM (")
-	q.candidates(&st, read)
-	st.add(") c JOIN tasks ON tasks.id = c.id ORDER BY c.id DESC")
-	var found []string
-	var last string
-	n := 0
-	err := s.rows(ctx, &st, func(row scanner) error {
-		if len(found) == q.Limit {
-			return errEnough
-		}
-		var body []byte
-		if err := row.Scan(&last, &body); err != nil {
-			return err
-		}
-		n++
-		if containsAll(strings.ToLower(requestOf(body)), q.Words) {
-			found = append(found, last)
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, errEnough) {
+	ids, err := s.selected(ctx, &q, read)
+	if err != nil {
 		return nil, err
 	}
 	page := &Page{}
-	if errors.Is(err, errEnough) || n == read {
-		page.Next = last
-	} else if page.Next, err = s.walkedTo(ctx, q); err != nil {
-		return nil, err
+	var found []string
+	for portion := range slices.Chunk(ids, portion) {
+		with, err := s.containing(ctx, portion, q.Words)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, with...)
+		if len(found) >= q.Limit {
+			break
+		}
+	}
+	found = found[:min(len(found), q.Limit)]
+	switch {
+	case len(found) == q.Limit && found[q.Limit-1] != ids[len(ids)-1]:
+		page.Next = found[q.Limit-1]
+	case len(ids) == read:
+		page.Next = ids[read-1]
+	default:
+		if page.Next, err = s.walkedTo(ctx, q); err != nil {
+			return nil, err
+		}
 	}
 	page.Tasks, err = s.records(ctx, found)
 	return page, err
 }
 
-// errEnough ends the reading of rows.
-var errEnough = errors.New("enough")
+// containing gives those of some tasks whose requests contain all words, in the
+// order of their ids here. Rows are asked for by their ids, and few at a time: for
+// more of them PostgreSQL prefers to read the whole table.
+func (s *Store) containing(ctx context.Context, ids, words []string) ([]string, error) {
+	var st statement
+	st.add("SELECT id, body FROM tasks")
+	st.where("WHERE", []Condition{among(ids)})
+	with := map[string]bool{}
+	var body sql.RawBytes
+	err := s.rows(ctx, &st, func(row scanner) error {
+		var id string
+		if err := row.Scan(&id, &body); err != nil {
+			return err
+		}
+		if containsAll(strings.ToLower(requestOf(body)), words) {
+			with[id] = true
+		}
+		return nil
+	})
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !with[id] }), err
+}
 
 func containsAll(text string, words []string) bool {
 	for _, w := range words {
@@ -61,30 +78,55 @@ func containsAll(text string, words []string) bool {
 	return true
 }
 
-// historyField is the number of lf.a2a.v1.Task.history.
-var historyField = (&a2apb.Task{}).ProtoReflect().Descriptor().Fields().ByName("history").Number()
+// The numbers of lf.a2a.v1.Task.history, Message.parts and Part.text.
+var (
+	historyField = number(&a2apb.Task{}, "history")
+	partsField   = number(&a2apb.Message{}, "parts")
+	textField    = number(&a2apb.Part{}, "text")
+)
 
-// requestOf is the text of the first message of a stored task, without reading the
-// rest of it; empty when there is none.
+func number(m proto.Message, field protoreflect.Name) protowire.Number {
+	return m.ProtoReflect().Descriptor().Fields().ByName(field).Number()
+}
+
+// requestOf is the text of the first message of a stored task, its parts joined by
+// newlines; empty when there is none. Nothing else of the task is decoded.
 func requestOf(body []byte) string {
-	for len(body) > 0 {
-		number, kind, n := protowire.ConsumeTag(body)
-		if n < 0 {
-			return ""
-		}
-		body = body[n:]
-		if number == historyField && kind == protowire.BytesType {
-			raw, n := protowire.ConsumeBytes(body)
-			m := &a2apb.Message{}
-			if n < 0 || proto.Unmarshal(raw, m) != nil {
-				return ""
+	var text []byte
+	for message := range fields(body, historyField) {
+		for part := range fields(message, partsField) {
+			for t := range fields(part, textField) {
+				if len(text) > 0 {
+					text = append(text, '\n')
+				}
+				text = append(text, t...)
 			}
-			return agent.TextOf(m.GetParts())
 		}
-		if n = protowire.ConsumeFieldValue(number, kind, body); n < 0 {
-			return ""
-		}
-		body = body[n:]
+		break
 	}
-	return ""
+	return string(text)
+}
+
+// fields gives what a message in protobuf's encoding holds under a number of a field
+// of text, bytes or messages. It ends at what is no such encoding.
+func fields(message []byte, number protowire.Number) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for len(message) > 0 {
+			at, kind, n := protowire.ConsumeTag(message)
+			if n < 0 {
+				return
+			}
+			size := protowire.ConsumeFieldValue(at, kind, message[n:])
+			if size < 0 {
+				return
+			}
+			if at == number && kind == protowire.BytesType {
+				value, _ := protowire.ConsumeBytes(message[n:])
+				if !yield(value) {
+					return
+				}
+			}
+			message = message[n+size:]
+		}
+	}
 }

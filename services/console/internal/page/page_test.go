@@ -192,6 +192,8 @@ func TestAnEmptyListSaysHowToBegin(t *testing.T) {
 	got := html(t, page.TaskList(page.List{}))
 	wants(t, got, "No tasks yet", "<code>export SABHA_KEY=sk-…\nsabha ask &#34;")
 	wants(t, text(t, page.TaskList(page.List{Text: "state:failed"})), "No task matches", "Show all tasks")
+	searching := page.TaskList(page.List{Text: "lighthouse", Page: request.Page{Next: "t9"}})
+	wants(t, text(t, searching), "No task matches so far", "Only the newer part of the list has been searched", "Older")
 }
 
 func TestThePageNeedsNothingThatItsPolicyForbids(t *testing.T) {
