@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,31 +21,14 @@ import (
 
 	"sabha.dev/chassis/certs"
 	"sabha.dev/testrig/clocktest"
+	"sabha.dev/testrig/logtest"
 )
 
 // rig is a folder of certificates and a clock.
 type rig struct {
 	dir   string
 	clock *clocktest.Clock
-	log   record
-}
-
-// record is a log that may be read while it is written.
-type record struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (r *record) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.text.Write(p)
-}
-
-func (r *record) String() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.text.String()
+	log   logtest.Buffer
 }
 
 // await waits until something is so.

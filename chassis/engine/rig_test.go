@@ -27,6 +27,7 @@ import (
 	"sabha.dev/chassis/sqldb"
 	"sabha.dev/chassis/taskstore"
 	"sabha.dev/testrig/clocktest"
+	"sabha.dev/testrig/logtest"
 	"sabha.dev/testrig/natstest"
 	"sabha.dev/testrig/postgrestest"
 )
@@ -51,11 +52,11 @@ type rig struct {
 	url   string
 	nats  *natstest.Server
 	clock *clocktest.Clock
-	log   *logged
+	log   *logtest.Buffer
 }
 
 func newRig(t *testing.T, url string) *rig {
-	r := &rig{T: t, url: url, nats: natstest.New(t), clock: clocktest.New(start), log: &logged{}}
+	r := &rig{T: t, url: url, nats: natstest.New(t), clock: clocktest.New(start), log: &logtest.Buffer{}}
 	db, err := sqldb.Open(t.Context(), url)
 	r.must(err)
 	r.must(taskstore.Migrate(t.Context(), db))
@@ -328,24 +329,6 @@ func cursorOf(ev *a2apb.StreamResponse) string {
 
 func gap(ev *a2apb.StreamResponse) bool {
 	return ev.GetTask().GetMetadata().GetFields()[ext.Cursor+"/gap"].GetBoolValue()
-}
-
-// logged is a log that tests read.
-type logged struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *logged) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 var errBroken = errors.New("secret: connection to 10.0.0.7 refused")

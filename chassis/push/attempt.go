@@ -171,7 +171,7 @@ func explain(err error) (outcome, reason string) {
 	)
 	switch {
 	case errors.As(err, &no):
-		return refused, "the receiver's address is not public"
+		return refused, "the receiver's address is not public; whoever runs the sender can open its network with push.allow"
 	case errors.Is(err, egress.ErrRequest):
 		return failed, "the notification cannot be made of this configuration"
 	case errors.As(err, &name) && !name.IsTimeout:

@@ -115,10 +115,10 @@ func TestGoneDisablesAtOnceAndARefusedAddressSaysSo(t *testing.T) {
 		moved.URL:                  "HTTP 308: redirects are not followed; name the address that they lead to",
 		huge.URL:                   "the connection broke before an answer",
 		closed.URL:                 "connection refused",
-		"http://10.0.0.1/":         "the receiver's address is not public",
+		"http://10.0.0.1/":         "the receiver's address is not public; whoever runs the sender can open its network with push.allow",
 		"http://name.invalid./":    "the receiver's name does not resolve",
 		"https://" + gone.URL[7:]:  "the receiver does not speak TLS",
-		"http://[::ffff:10.0.0.1]": "the receiver's address is not public",
+		"http://[::ffff:10.0.0.1]": "the receiver's address is not public; whoever runs the sender can open its network with push.allow",
 	} {
 		id := fmt.Sprintf("task-%d", len(url))
 		id += strings.Map(func(r rune) rune {

@@ -30,6 +30,7 @@ import (
 	"sabha.dev/chassis/sqldb"
 	"sabha.dev/chassis/taskstore"
 	"sabha.dev/testrig/clocktest"
+	"sabha.dev/testrig/logtest"
 )
 
 var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
@@ -41,13 +42,13 @@ type rig struct {
 	*testing.T
 	url   string
 	clock *clocktest.Clock
-	log   *logged
+	log   *logtest.Buffer
 	key   ed25519.PrivateKey
 	alive []*replica // renew their lease as time passes
 }
 
 func newRig(t *testing.T) *rig {
-	r := &rig{T: t, url: "sqlite:" + filepath.Join(t.TempDir(), "tasks.db") + "?sync=normal", clock: clocktest.New(start), log: &logged{}}
+	r := &rig{T: t, url: "sqlite:" + filepath.Join(t.TempDir(), "tasks.db") + "?sync=normal", clock: clocktest.New(start), log: &logtest.Buffer{}}
 	db := r.db()
 	r.must(taskstore.Migrate(t.Context(), db))
 	_, key, err := ed25519.GenerateKey(nil)
@@ -283,22 +284,4 @@ func (r *rig) eventually(what string, holds func() bool) {
 		}
 		r.pass(200 * time.Millisecond)
 	}
-}
-
-// logged is a log that tests read.
-type logged struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *logged) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }

@@ -11,13 +11,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"sabha.dev/testrig/freeport"
 	"sabha.dev/testrig/leftout"
+	"sabha.dev/testrig/logtest"
 )
 
 // root is the repository.
@@ -70,24 +70,6 @@ func programs(t *testing.T) (node, chromium string) {
 	return node, chromium
 }
 
-// saying collects what a program prints, and can be read meanwhile.
-type saying struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *saying) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(b)
-}
-
-func (s *saying) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
 // up runs `sabha up` in a folder of its own until the test ends.
 func up(t *testing.T) target {
 	t.Helper()
@@ -100,7 +82,7 @@ func up(t *testing.T) target {
 	c := exec.Command(sabha, "up", "--data", filepath.Join(dir, "data"), "--docs", absolute(t, "testdata/docs"), "--playbooks", absolute(t, "testdata/playbooks"), //nolint:noctx // stopped below
 		"--http", address(0), "--grpc", address(1), "--console", address(2))
 	c.Dir = dir
-	said := &saying{}
+	said := &logtest.Buffer{}
 	c.Stdout, c.Stderr = said, said
 	if err := c.Start(); err != nil {
 		t.Fatal(err)

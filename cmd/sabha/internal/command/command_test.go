@@ -1,13 +1,11 @@
 package command_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,29 +18,12 @@ import (
 	"sabha.dev/cmd/sabha/internal/rig"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	"sabha.dev/testrig/clocktest"
+	"sabha.dev/testrig/logtest"
 )
-
-// buffer is output that a test may read while the command writes.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
 
 // user is someone at the command line.
 type user struct {
-	out, err buffer
+	out, err logtest.Buffer
 	env      map[string]string
 	terminal bool
 	clock    *clocktest.Clock
@@ -199,7 +180,7 @@ func TestRunningTimesMoveOnATerminal(t *testing.T) {
 }
 
 // await waits until output holds a text; the test's own deadline bounds it.
-func await(t *testing.T, b *buffer, text string) {
+func await(t *testing.T, b *logtest.Buffer, text string) {
 	t.Helper()
 	for !strings.Contains(b.String(), text) {
 		select {

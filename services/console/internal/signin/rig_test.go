@@ -1,7 +1,6 @@
 package signin_test
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -26,6 +24,7 @@ import (
 	"sabha.dev/services/console/internal/sqlstore"
 	"sabha.dev/services/console/migrations"
 	"sabha.dev/testrig/clocktest"
+	"sabha.dev/testrig/logtest"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -60,7 +59,7 @@ type rig struct {
 	url    string
 	clock  *clocktest.Clock
 	people *account.Directory
-	logs   *syncBuffer
+	logs   *logtest.Buffer
 }
 
 func start(t *testing.T, change ...func(*signin.Config)) *rig {
@@ -74,7 +73,7 @@ func start(t *testing.T, change ...func(*signin.Config)) *rig {
 		t.Fatal(err)
 	}
 	store := sqlstore.New(db)
-	r := &rig{clock: clocktest.New(noon), logs: &syncBuffer{}}
+	r := &rig{clock: clocktest.New(noon), logs: &logtest.Buffer{}}
 	r.people = account.New(store, r.clock)
 	c := signin.Config{
 		People: r.people, Sessions: session.New(store, session.Limits{Idle: time.Hour, Whole: 10 * time.Hour}, r.clock),
@@ -203,21 +202,4 @@ func (a answer) want(t *testing.T, what string, status int, says ...string) {
 			t.Errorf("%s: %q is missing in %s %s", what, s, a.location, a.body)
 		}
 	}
-}
-
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
