@@ -15,7 +15,7 @@ type Node struct {
 	node   *yaml.Node
 	key    *yaml.Node // of an entry of a map
 	path   string
-	report *report
+	report *Report
 }
 
 // Entry is a key of a map with its value.
@@ -34,7 +34,7 @@ func (n Node) Line() int {
 
 // Problem reports something wrong here.
 func (n Node) Problem(format string, args ...any) {
-	n.report.add(n.Line(), n.path, fmt.Sprintf(format, args...))
+	n.report.Add(n.Line(), n.path, format, args...)
 }
 
 func (n Node) entry(key, value *yaml.Node) Node {
@@ -104,7 +104,7 @@ func (n Node) Fields(known ...string) (Fields, bool) {
 	f := Fields{at: n, byName: map[string]Node{}}
 	for _, e := range n.Entries() {
 		if !slices.Contains(known, e.Key) {
-			n.report.add(e.Value.Line(), n.path, fmt.Sprintf("unknown key %q%s; known keys: %s", Clip(e.Key), DidYouMean(e.Key, known), strings.Join(known, ", ")))
+			n.report.Add(e.Value.Line(), n.path, "unknown key %q%s; known keys: %s", Clip(e.Key), DidYouMean(e.Key, known), strings.Join(known, ", "))
 			continue
 		}
 		f.byName[e.Key] = e.Value
@@ -121,7 +121,7 @@ func (f Fields) Get(name string) (Node, bool) {
 // Need gives the value of a key, and reports it when it is missing.
 func (f Fields) Need(name string) (Node, bool) {
 	n, ok := f.byName[name]
-	if !ok && !slices.ContainsFunc(f.at.report.problems, func(p Problem) bool { return p.Path == strings.TrimPrefix(f.at.path+"."+name, ".") }) {
+	if !ok && !f.at.report.At(strings.TrimPrefix(f.at.path+"."+name, ".")) {
 		f.at.Problem("the key %q is missing", name)
 	}
 	return n, ok

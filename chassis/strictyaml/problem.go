@@ -46,20 +46,36 @@ func (ps Problems) Error() string {
 // maxProblems bounds the report on a file that is wrong everywhere.
 const maxProblems = 100
 
-// report collects the problems of one file.
-type report struct {
+// Report collects the problems of one file. Most of what reads files has one from
+// [Parse], and reports with Node.Problem.
+type Report struct {
 	file     string
 	problems Problems
 }
 
-func (r *report) add(line int, path, message string) {
+// NewReport begins a report on a file, whose name is shown as it is given.
+func NewReport(file string) *Report { return &Report{file: file} }
+
+// File is the name that problems show.
+func (r *Report) File() string { return r.file }
+
+// Add reports a problem. A report on a file that is wrong everywhere ends after 100.
+func (r *Report) Add(line int, path, format string, args ...any) {
 	if len(r.problems) < maxProblems {
-		r.problems = append(r.problems, Problem{File: r.file, Line: line, Path: path, Message: message})
+		r.problems = append(r.problems, Problem{File: r.file, Line: line, Path: path, Message: fmt.Sprintf(format, args...)})
 	}
 }
 
-// err gives the problems in the order of the file, or nil.
-func (r *report) err() error {
+// Len is how many problems have been reported.
+func (r *Report) Len() int { return len(r.problems) }
+
+// At tells whether a problem with this path has been reported.
+func (r *Report) At(path string) bool {
+	return slices.ContainsFunc(r.problems, func(p Problem) bool { return p.Path == path })
+}
+
+// Err gives the problems in the order of the file, or nil.
+func (r *Report) Err() error {
 	if len(r.problems) == 0 {
 		return nil
 	}

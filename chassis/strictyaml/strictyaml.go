@@ -6,7 +6,6 @@ package strictyaml
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"regexp"
 	"strconv"
@@ -21,7 +20,7 @@ const (
 	// MaxSize in bytes.
 	MaxSize = 1 << 20
 	// MaxDepth of nesting.
-	MaxDepth = 20
+	MaxDepth = 32
 )
 
 // Parse reads a file and gives its root to compile, which reports what is wrong
@@ -29,24 +28,26 @@ const (
 // Problems with everything found; compile is not called for a file that is not
 // YAML, is empty, holds several documents, or uses anchors and aliases.
 func Parse(name string, data []byte, compile func(root Node)) error {
-	rep := &report{file: name}
-	if root, ok := read(data, rep); ok {
-		compile(root)
+	rep := NewReport(name)
+	if root, ok := Read(data, rep); ok {
+		compile(Node{node: root, report: rep})
 	}
-	return rep.err()
+	return rep.Err()
 }
 
 // yamlLine finds the line number in an error of the YAML parser.
 var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
 
-func read(data []byte, rep *report) (Node, bool) {
+// Read gives the root of a file's one document, for what reads more of YAML than a
+// Node does; what Parse refuses it reports.
+func Read(data []byte, rep *Report) (*yaml.Node, bool) {
 	switch {
 	case len(data) > MaxSize:
-		rep.add(0, "", fmt.Sprintf("the file has %d bytes; it may have %d at most", len(data), MaxSize))
-		return Node{}, false
+		rep.Add(0, "", "the file has %d bytes; it may have %d at most", len(data), MaxSize)
+		return nil, false
 	case !utf8.Valid(data):
-		rep.add(0, "", "the file is not UTF-8 text")
-		return Node{}, false
+		rep.Add(0, "", "the file is not UTF-8 text")
+		return nil, false
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var doc yaml.Node
@@ -56,20 +57,23 @@ func read(data []byte, rep *report) (Node, bool) {
 			line, _ = strconv.Atoi(m[1])
 			message = strings.TrimPrefix(err.Error(), m[0])
 		}
-		rep.add(line, "", "not valid YAML: "+message)
-		return Node{}, false
+		if strings.HasPrefix(message, "mapping values are not allowed") {
+			message += "; text with \": \" in it, such as an expression with ? and :, must be quoted"
+		}
+		rep.Add(line, "", "not valid YAML: %s", message)
+		return nil, false
 	}
 	if len(doc.Content) == 0 || isNull(doc.Content[0]) {
-		rep.add(0, "", "the file is empty")
-		return Node{}, false
+		rep.Add(0, "", "the file is empty")
+		return nil, false
 	}
 	var second yaml.Node
 	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
-		rep.add(second.Line, "", "one file holds one document; remove what follows the line ---")
-		return Node{}, false
+		rep.Add(second.Line, "", "one file holds one document; remove what follows the line ---")
+		return nil, false
 	}
 	root := Node{node: doc.Content[0], report: rep}
-	return root, root.plain(1)
+	return root.node, root.plain(1)
 }
 
 // plain checks the whole tree below n for what is refused everywhere. A few lines

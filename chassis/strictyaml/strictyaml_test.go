@@ -79,7 +79,7 @@ shop.yaml:5: kinds[1]: "tee" is unknown (did you mean "tea"?); write one of tea,
 func TestFilesBeyondTheBoundsAreRefused(t *testing.T) {
 	for what, c := range map[string]struct{ file, want string }{
 		"long": {strings.Repeat("a", strictyaml.MaxSize+1), "may have 1048576 at most"},
-		"deep": {strings.Repeat("[", 25) + strings.Repeat("]", 25), "nested deeper than 20 levels"},
+		"deep": {strings.Repeat("[", 40) + strings.Repeat("]", 40), "nested deeper than 32 levels"},
 		"text": {"name: \xff", "not UTF-8"},
 		"many": {"name: A\nkinds: [" + strings.Repeat("x, ", 200) + "]", "is unknown"},
 	} {

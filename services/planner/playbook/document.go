@@ -1,29 +1,25 @@
 package playbook
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"math"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"sabha.dev/chassis/strictyaml"
 )
 
 // cursor is a place in the document: a node and the path that leads to it.
 type cursor struct {
 	*yaml.Node
 	path string
-	rep  *report
+	rep  *strictyaml.Report
 }
 
 func (c cursor) problem(format string, args ...any) {
-	c.rep.add(c.Line, c.path, format, args...)
+	c.rep.Add(c.Line, c.path, format, args...)
 }
 
 func (c cursor) key(name string, value *yaml.Node) cursor {
@@ -36,90 +32,6 @@ func (c cursor) key(name string, value *yaml.Node) cursor {
 
 func (c cursor) item(i int, value *yaml.Node) cursor {
 	return cursor{Node: value, path: fmt.Sprintf("%s[%d]", c.path, i), rep: c.rep}
-}
-
-// yamlLine finds the line number in an error of the YAML parser.
-var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
-
-// readDocument parses the YAML and refuses what no playbook needs: several documents, anchors and
-// aliases (a few lines of them expand to gigabytes), deep nesting.
-func readDocument(data []byte, rep *report) (cursor, bool) {
-	switch {
-	case len(data) > MaxFileSize:
-		rep.add(0, "", "the file has %d bytes; a playbook has at most %d", len(data), MaxFileSize)
-		return cursor{}, false
-	case !utf8.Valid(data):
-		rep.add(0, "", "the file is not UTF-8 text")
-		return cursor{}, false
-	}
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	var doc yaml.Node
-	if err := dec.Decode(&doc); err != nil {
-		if errors.Is(err, io.EOF) {
-			rep.add(0, "", "the file is empty")
-			return cursor{}, false
-		}
-		line, msg := 0, strings.TrimPrefix(err.Error(), "yaml: ")
-		if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
-			line, _ = strconv.Atoi(m[1])
-			msg = strings.TrimPrefix(err.Error(), m[0])
-		}
-		if strings.HasPrefix(msg, "mapping values are not allowed") {
-			msg += "; text with \": \" in it, such as an expression with ? and :, must be quoted"
-		}
-		rep.add(line, "", "not valid YAML: %s", msg)
-		return cursor{}, false
-	}
-	var second yaml.Node
-	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
-		rep.add(second.Line, "", "one file holds one playbook; remove what follows the line ---")
-		return cursor{}, false
-	}
-	if len(doc.Content) == 0 || doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].Tag == "!!null" {
-		rep.add(0, "", "the file is empty")
-		return cursor{}, false
-	}
-	root := cursor{Node: doc.Content[0], rep: rep}
-	return root, root.plain(1)
-}
-
-// plain checks the whole tree below c for what is refused everywhere.
-func (c cursor) plain(depth int) bool {
-	switch {
-	case depth > MaxDepth:
-		c.problem("nested deeper than %d levels", MaxDepth)
-		return false
-	case c.Kind == yaml.AliasNode:
-		c.problem("aliases (*%s) are refused; write the value out", clip(c.Value))
-		return false
-	case c.Anchor != "":
-		c.problem("anchors (&%s) are refused; write the value out where it is used", clip(c.Anchor))
-		return false
-	}
-	ok := true
-	switch c.Kind {
-	case yaml.MappingNode:
-		seen := map[string]int{}
-		for i := 0; i+1 < len(c.Content); i += 2 {
-			k, v := c.Content[i], c.Content[i+1]
-			if k.Kind != yaml.ScalarNode || k.Tag == "!!merge" {
-				c.rep.add(k.Line, c.path, "a key must be plain text")
-				ok = false
-				continue
-			}
-			if line, dup := seen[k.Value]; dup {
-				c.rep.add(k.Line, c.key(clip(k.Value), v).path, "the key is there twice; first on line %d", line)
-				ok = false
-			}
-			seen[k.Value] = k.Line
-			ok = c.key(clip(k.Value), v).plain(depth+1) && ok
-		}
-	case yaml.SequenceNode:
-		for i, v := range c.Content {
-			ok = c.item(i, v).plain(depth+1) && ok
-		}
-	}
-	return ok
 }
 
 func (c cursor) isNull() bool { return c.Kind == yaml.ScalarNode && c.Tag == "!!null" }
@@ -153,12 +65,12 @@ func (c cursor) fields(known ...string) (map[string]cursor, bool) {
 	for i := 0; i+1 < len(c.Content); i += 2 {
 		k, v := c.Content[i], c.Content[i+1]
 		if !slices.Contains(known, k.Value) {
-			c.rep.add(k.Line, c.path, "unknown key %q%s; known keys: %s", clip(k.Value), didYouMean(k.Value, known), strings.Join(known, ", "))
+			c.rep.Add(k.Line, c.path, "unknown key %q%s; known keys: %s", strictyaml.Clip(k.Value), strictyaml.DidYouMean(k.Value, known), strings.Join(known, ", "))
 			continue
 		}
 		at := c.key(k.Value, v)
 		if at.isNull() {
-			c.rep.add(k.Line, at.path, "has no value; give it one or remove the key")
+			c.rep.Add(k.Line, at.path, "has no value; give it one or remove the key")
 			continue
 		}
 		out[k.Value] = at
@@ -253,24 +165,15 @@ func (c cursor) literal() any {
 	case "!!int", "!!float":
 		var v float64
 		if err := c.Decode(&v); err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-			c.problem("%q is not a number JSON can hold", clip(c.Value))
+			c.problem("%q is not a number JSON can hold", strictyaml.Clip(c.Value))
 			return nil
 		}
 		return v
 	case "!!str", "!!timestamp": // JSON has no timestamps: a date stays the text it is
 		return c.Value
 	}
-	c.problem("the YAML tag %s is not supported", clip(c.Tag))
+	c.problem("the YAML tag %s is not supported", strictyaml.Clip(c.Tag))
 	return nil
-}
-
-// clip shortens text from the file for a message.
-func clip(s string) string {
-	const most = 60
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:most]) + "…"
 }
 
 // entry returns one entry of a map, without reporting anything.

@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"sabha.dev/chassis/strictyaml"
 )
 
 // Format is a way to draw a playbook's graph.
@@ -90,7 +92,7 @@ func (s *Step) call() string { return s.Agent + "/" + s.Skill }
 
 // traits are what a reader of the graph should know of a step beyond its call.
 func (p *Playbook) traits(s *Step) []string {
-	out := []string{"budget " + short(s.Budget)}
+	out := []string{"budget " + strictyaml.Short(s.Budget)}
 	if s.When != nil {
 		out = append(out, "when "+oneLine(s.When.Source))
 	}
@@ -118,10 +120,10 @@ func (p *Playbook) traits(s *Step) []string {
 	return out
 }
 
-func oneLine(s string) string { return clip(strings.Join(strings.Fields(s), " ")) }
+func oneLine(s string) string { return strictyaml.Clip(strings.Join(strings.Fields(s), " ")) }
 
 func (p *Playbook) drawText(b *strings.Builder) {
-	fmt.Fprintf(b, "%s version %s (budget %s, risk %s)\n", p.Name, p.Version, short(p.Budget), p.Risk)
+	fmt.Fprintf(b, "%s version %s (budget %s, risk %s)\n", p.Name, p.Version, strictyaml.Short(p.Budget), p.Risk)
 	wide, call := 0, 0
 	for _, s := range p.Steps {
 		wide, call = max(wide, len(s.ID)), max(call, len(s.call()))

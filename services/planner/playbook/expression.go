@@ -122,7 +122,7 @@ func (k *compiler) expression(c cursor, src string, env *cel.Env, want *cel.Type
 		c.problem("%s", err)
 		return nil
 	}
-	return &Expression{Source: src, Line: c.Line, Path: c.path, file: c.rep.file, program: program, reads: sortedKeys(refs.steps), revises: refs.revision}
+	return &Expression{Source: src, Line: c.Line, Path: c.path, file: c.rep.File(), program: program, reads: sortedKeys(refs.steps), revises: refs.revision}
 }
 
 // reportIssues reports what CEL found, with the column in the expression. In a block scalar the
@@ -139,9 +139,9 @@ func reportIssues(c cursor, issues *cel.Issues) {
 			msg = head
 		}
 		if column < 1 || e.Location.Line() < 1 { // about the expression as a whole
-			c.rep.add(c.Line, c.path, "%s", msg)
+			c.rep.Add(c.Line, c.path, "%s", msg)
 			continue
 		}
-		c.rep.add(line, c.path, "column %d of the expression: %s", column, msg)
+		c.rep.Add(line, c.path, "column %d of the expression: %s", column, msg)
 	}
 }

@@ -42,7 +42,7 @@ func (k *compiler) collectNeeds(s *Step) {
 	read := func(e *Expression) {
 		for _, id := range e.reads {
 			if id == s.ID {
-				k.add(e.Line, e.Path, "step %q reads its own output before it has run; within a revision loop use revision.feedback", id)
+				k.report.Add(e.Line, e.Path, "step %q reads its own output before it has run; within a revision loop use revision.feedback", id)
 				continue
 			}
 			needs[id] = true
@@ -183,7 +183,7 @@ func (k *compiler) waitForLoops() {
 func (k *compiler) scopes(s *Step) {
 	outside := func(e *Expression) {
 		if e.revises && s.Loop == "" {
-			k.add(e.Line, e.Path, "revision can be read only by the steps of a revision loop, and step %q is in none", s.ID)
+			k.report.Add(e.Line, e.Path, "revision can be read only by the steps of a revision loop, and step %q is in none", s.ID)
 		}
 	}
 	s.Inputs.expressions(outside)
@@ -197,7 +197,7 @@ func (k *compiler) scopes(s *Step) {
 	s.Compensation.Inputs.expressions(func(e *Expression) {
 		for _, id := range e.reads {
 			if id != s.ID && !before[id] {
-				k.add(e.Line, e.Path, "step %q may not have run when %q is undone; read only %q and the steps it needs", id, s.ID, s.ID)
+				k.report.Add(e.Line, e.Path, "step %q may not have run when %q is undone; read only %q and the steps it needs", id, s.ID, s.ID)
 			}
 		}
 	})

@@ -12,6 +12,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"sabha.dev/chassis/strictyaml"
 )
 
 // input reads the input schema.
@@ -27,15 +29,15 @@ func (k *compiler) input(c cursor) {
 	if t, ok := f["text"]; ok {
 		in.TextField = t.text()
 		if in.TextField != "" && k.inputFields != nil && !slices.Contains(k.inputFields, in.TextField) {
-			t.problem("the input schema has no property %q; it has %s", clip(in.TextField), strings.Join(k.inputFields, ", "))
+			t.problem("the input schema has no property %q; it has %s", strictyaml.Clip(in.TextField), strings.Join(k.inputFields, ", "))
 		}
 	}
 }
 
 func (k *compiler) schema(c cursor, in *Input) {
-	before := len(k.problems)
+	before := k.report.Len()
 	data, ok := c.literal().(map[string]any)
-	if len(k.problems) > before {
+	if k.report.Len() > before {
 		return
 	}
 	if !ok {
@@ -72,7 +74,7 @@ func (k *compiler) inputTypes() map[string]*cel.Type {
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
-	return nil, fmt.Errorf("it refers to %s; a playbook's schema must not refer to other documents", clip(url))
+	return nil, fmt.Errorf("it refers to %s; a playbook's schema must not refer to other documents", strictyaml.Clip(url))
 }
 
 // schemaProblem gives the most precise part of a schema error, on one line.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"sabha.dev/chassis/strictyaml"
 )
 
 // Request is what a playbook is matched against.
@@ -80,7 +82,7 @@ func (l *Library) Find(ref string) (*Playbook, error) {
 	name, version, pinned := strings.Cut(ref, "@")
 	latest, ok := l.Latest(name)
 	if !ok {
-		return nil, fmt.Errorf("unknown playbook %q%s; known playbooks: %s", clip(name), didYouMean(name, l.Names()), listOr(l.Names(), "none"))
+		return nil, fmt.Errorf("unknown playbook %q%s; known playbooks: %s", strictyaml.Clip(name), strictyaml.DidYouMean(name, l.Names()), listOr(l.Names(), "none"))
 	}
 	if !pinned {
 		return latest, nil
@@ -92,7 +94,7 @@ func (l *Library) Find(ref string) (*Playbook, error) {
 	for _, b := range l.byName[name] {
 		known = append(known, string(b.Version))
 	}
-	return nil, fmt.Errorf("playbook %q has no version %q; its versions: %s", name, clip(version), strings.Join(known, ", "))
+	return nil, fmt.Errorf("playbook %q has no version %q; its versions: %s", name, strictyaml.Clip(version), strings.Join(known, ", "))
 }
 
 // Match returns the playbook whose matcher takes the request: of the newest versions the one with

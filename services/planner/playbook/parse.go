@@ -11,6 +11,8 @@ import (
 
 	"cel.dev/cel-go/cel"
 	"go.yaml.in/yaml/v3"
+
+	"sabha.dev/chassis/strictyaml"
 )
 
 // DefaultBudget is the budget of a plan whose playbook gives none, DefaultStepBudget that of a step.
@@ -23,23 +25,33 @@ const (
 // (of which JSON is a part). A nil catalog skips the check of agents and skills. The error is
 // [Problems] with everything found.
 func Parse(name string, data []byte, catalog Catalog) (*Playbook, error) {
-	rep := &report{file: name}
-	root, ok := readDocument(data, rep)
+	rep := strictyaml.NewReport(name)
+	if len(data) > MaxFileSize {
+		rep.Add(0, "", "the file has %d bytes; a playbook has at most %d", len(data), MaxFileSize)
+		return nil, rep.Err()
+	}
+	root, ok := strictyaml.Read(data, rep)
 	if !ok {
-		return nil, rep.err()
+		return nil, rep.Err()
 	}
 	sum := sha256.Sum256(data)
 	k := &compiler{report: rep, catalog: catalog, book: &Playbook{File: name, Source: bytes.Clone(data), Digest: hex.EncodeToString(sum[:]), byID: map[string]*Step{}, loops: map[string]*Loop{}}}
-	k.playbook(root)
-	if err := rep.err(); err != nil {
+	k.playbook(cursor{Node: root, rep: rep})
+	if err := rep.Err(); err != nil {
 		return nil, err
 	}
 	return k.book, nil
 }
 
+// Problem is one thing wrong with a playbook file, Problems everything that is.
+type (
+	Problem  = strictyaml.Problem
+	Problems = strictyaml.Problems
+)
+
 // compiler turns one document into a playbook.
 type compiler struct {
-	*report
+	report   *strictyaml.Report
 	catalog  Catalog
 	book     *Playbook
 	envs     *environments
@@ -78,7 +90,7 @@ func (k *compiler) playbook(root cursor) {
 	b := k.book
 	if c, ok := k.required(root, f, "playbook"); ok {
 		if b.Name = c.text(); b.Name != "" && !nameForm.MatchString(b.Name) {
-			c.problem("%q is not a name; use small letters, digits and -, beginning with a letter, at most 63", clip(b.Name))
+			c.problem("%q is not a name; use small letters, digits and -, beginning with a letter, at most 63", strictyaml.Clip(b.Name))
 		}
 	}
 	if c, ok := k.required(root, f, "version"); ok {
@@ -119,15 +131,10 @@ func (k *compiler) playbook(root cursor) {
 
 func (k *compiler) required(at cursor, f map[string]cursor, name string) (cursor, bool) {
 	c, ok := f[name]
-	if !ok && !k.reportedAt(at.key(name, at.Node).path) {
+	if !ok && !k.report.At(at.key(name, at.Node).path) {
 		at.problem("the key %q is missing", name)
 	}
 	return c, ok
-}
-
-// reportedAt tells whether a problem with this path is known already.
-func (k *compiler) reportedAt(path string) bool {
-	return slices.ContainsFunc(k.problems, func(p Problem) bool { return p.Path == path })
 }
 
 func (k *compiler) version(c cursor) {
@@ -152,7 +159,7 @@ func (k *compiler) risk(f map[string]cursor, otherwise Risk) Risk {
 		return r
 	case "":
 	default:
-		c.problem("%q is not a risk class; use low, medium or high", clip(string(r)))
+		c.problem("%q is not a risk class; use low, medium or high", strictyaml.Clip(string(r)))
 	}
 	return otherwise
 }
@@ -170,7 +177,7 @@ func (k *compiler) duration(f map[string]cursor, name string, otherwise time.Dur
 	d, err := time.ParseDuration(c.Value)
 	switch {
 	case err != nil:
-		c.problem("%q is not a duration; write a number with a unit, such as 500ms, 30s, 5m or 2h", clip(c.Value))
+		c.problem("%q is not a duration; write a number with a unit, such as 500ms, 30s, 5m or 2h", strictyaml.Clip(c.Value))
 	case d <= 0:
 		c.problem("must be longer than zero; it is %s", c.Value)
 	case d > MaxBudget:
@@ -193,7 +200,7 @@ func (k *compiler) readDefaults(f map[string]cursor) {
 	}
 	k.defaults.budget = k.duration(d, "budget", k.defaults.budget)
 	if b, ok := d["budget"]; ok && k.defaults.budget > k.book.Budget {
-		b.problem("a step's budget of %s is longer than the plan's budget of %s", short(k.defaults.budget), short(k.book.Budget))
+		b.problem("a step's budget of %s is longer than the plan's budget of %s", strictyaml.Short(k.defaults.budget), strictyaml.Short(k.book.Budget))
 	}
 	if r, ok := d["retries"]; ok {
 		retries := k.retries(r, DefaultRetries(false))
@@ -299,5 +306,5 @@ func (k *compiler) unknownStep(id, self string) string {
 			known = append(known, o)
 		}
 	}
-	return fmt.Sprintf("unknown step %q%s; known steps: %s", clip(id), didYouMean(id, known), listOr(known, "none"))
+	return fmt.Sprintf("unknown step %q%s; known steps: %s", strictyaml.Clip(id), strictyaml.DidYouMean(id, known), listOr(known, "none"))
 }

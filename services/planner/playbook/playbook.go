@@ -9,7 +9,6 @@ import (
 // Bounds of a playbook file. They hold for files and for plans written by a model alike.
 const (
 	MaxFileSize   = 256 << 10 // bytes of YAML
-	MaxDepth      = 32        // levels of nesting in the YAML
 	MaxSteps      = 100
 	MaxRevisions  = 10
 	MaxRetries    = 10

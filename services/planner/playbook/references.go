@@ -7,6 +7,8 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
+
+	"sabha.dev/chassis/strictyaml"
 )
 
 // references collects the steps that an expression reads. It reports unknown steps, fields and
@@ -126,7 +128,7 @@ func (w *refWalk) variable(name string, fields []string) {
 
 func (w *refWalk) known(of string, fields, known []string) {
 	if len(fields) > 0 && !slices.Contains(known, fields[0]) {
-		w.problem("%s has no field %q%s; it has %s", of, clip(fields[0]), didYouMean(fields[0], known), strings.Join(known, ", "))
+		w.problem("%s has no field %q%s; it has %s", of, strictyaml.Clip(fields[0]), strictyaml.DidYouMean(fields[0], known), strings.Join(known, ", "))
 	}
 }
 

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"cel.dev/cel-go/cel"
 	"go.yaml.in/yaml/v3"
+
+	"sabha.dev/chassis/strictyaml"
 )
 
 var stepKeys = []string{"id", "description", "agent", "skill", "inputs", "needs", "when", "budget", "retries", "revise", "compensation", "risk", "side_effects", "optional"}
@@ -40,7 +41,7 @@ func (k *compiler) stepIDs(c cursor) {
 				idAt.problem("is empty")
 			}
 		case !idForm.MatchString(id):
-			idAt.problem("%q is not an id; use small letters, digits and _, beginning with a letter, at most 63, so that steps.ID works in expressions", clip(id))
+			idAt.problem("%q is not an id; use small letters, digits and _, beginning with a letter, at most 63, so that steps.ID works in expressions", strictyaml.Clip(id))
 		case slices.Contains(celReserved, id):
 			idAt.problem("%q is a reserved word of the expression language; choose another id", id)
 		case dup:
@@ -114,7 +115,7 @@ func (k *compiler) loop(s *Step, c cursor) {
 		case "continue":
 			l.ContinueWhenExhausted = true
 		default:
-			e.problem("%q is not known; use fail or continue", clip(v))
+			e.problem("%q is not known; use fail or continue", strictyaml.Clip(v))
 		}
 	}
 	if l.From != "" {
@@ -185,10 +186,10 @@ func (k *compiler) call(at cursor, f map[string]cursor) (agent, skill string) {
 	}
 	switch {
 	case !known:
-		a.problem("unknown agent %q%s", clip(agent), k.knownAgents(agent))
+		a.problem("unknown agent %q%s", strictyaml.Clip(agent), k.knownAgents(agent))
 	case !slices.Contains(skills, skill):
 		skills = slices.Sorted(slices.Values(skills))
-		sk.problem("agent %q has no skill %q%s; its skills: %s", agent, clip(skill), didYouMean(skill, skills), listOr(skills, "none"))
+		sk.problem("agent %q has no skill %q%s; its skills: %s", agent, strictyaml.Clip(skill), strictyaml.DidYouMean(skill, skills), listOr(skills, "none"))
 	}
 	return agent, skill
 }
@@ -200,7 +201,7 @@ func (k *compiler) knownAgents(name string) string {
 	}
 	agents := append(lister.Agents(), LocalAgent)
 	slices.Sort(agents)
-	return fmt.Sprintf("%s; known agents: %s", didYouMean(name, agents), strings.Join(agents, ", "))
+	return fmt.Sprintf("%s; known agents: %s", strictyaml.DidYouMean(name, agents), strings.Join(agents, ", "))
 }
 
 func (k *compiler) object(f map[string]cursor, name string, env *cel.Env) Template {
@@ -236,8 +237,8 @@ func (k *compiler) localInputs(src source, s *Step) {
 func (k *compiler) bounds(s *Step) {
 	f := k.sources[s.ID].fields
 	s.Budget = k.duration(f, "budget", k.defaults.budget)
-	if c, ok := f["budget"]; ok && s.Budget > k.book.Budget && !k.reportedAt(c.path) {
-		c.problem("a step's budget of %s is longer than the plan's budget of %s", short(s.Budget), short(k.book.Budget))
+	if c, ok := f["budget"]; ok && s.Budget > k.book.Budget && !k.report.At(c.path) {
+		c.problem("a step's budget of %s is longer than the plan's budget of %s", strictyaml.Short(s.Budget), strictyaml.Short(k.book.Budget))
 	}
 	s.Retries = DefaultRetries(s.SideEffects)
 	if k.defaults.retries != nil && !s.SideEffects {
@@ -247,16 +248,4 @@ func (k *compiler) bounds(s *Step) {
 		s.Retries = k.retries(c, s.Retries)
 	}
 	s.Risk = k.risk(f, k.book.Risk)
-}
-
-// short writes a duration as people do: 5m, not 5m0s.
-func short(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"sabha.dev/chassis/strictyaml"
 )
 
 // Version is a playbook's version: a whole number ("3") or a semantic version ("1.4.0",
@@ -17,7 +19,7 @@ var versionForm = regexp.MustCompile(`^(0|[1-9]\d{0,8})(\.(0|[1-9]\d{0,8})\.(0|[
 // ParseVersion checks the form of a version.
 func ParseVersion(s string) (Version, error) {
 	if len(s) > 64 || !versionForm.MatchString(s) {
-		return "", fmt.Errorf("%q is not a version; use a whole number such as 3 or a semantic version such as 1.4.0", clip(s))
+		return "", fmt.Errorf("%q is not a version; use a whole number such as 3 or a semantic version such as 1.4.0", strictyaml.Clip(s))
 	}
 	return Version(s), nil
 }
