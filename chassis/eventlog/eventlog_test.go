@@ -2,6 +2,7 @@ package eventlog_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -17,6 +18,7 @@ import (
 
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/eventlog"
+	"sabha.dev/chassis/fault"
 	eventv1 "sabha.dev/gen/sabha/event/v1"
 	"sabha.dev/testrig/natstest"
 )
@@ -337,24 +339,53 @@ func TestAWatcherHearsWhichTasksChange(t *testing.T) {
 	}
 	b.put(commit(t, "t2", 1, 1))
 	heard := map[string]bool{}
-	for len(heard) < 2 {
-		select {
-		case <-w.Ready():
-		case <-time.After(60 * time.Second):
-			t.Fatalf("heard of %v alone", heard)
-		}
-		ids, more := w.Take()
+	within, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := w.Tell(within, nil, func(ids []string, more bool) error {
 		for _, id := range ids {
 			heard[id] = true
 		}
 		if more {
 			t.Error("there are more than two")
 		}
+		if len(heard) == 2 {
+			cancel()
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
 	}
 	if !heard["t1"] || !heard["t2"] {
 		t.Errorf("heard of %v", heard)
 	}
 	soon(t, "the outbox is empty", func() bool { return b.len() == 0 })
+}
+
+func TestAWatcherThatCannotHearSaysSo(t *testing.T) {
+	server := natstest.New(t)
+	nc := server.Connect(t)
+	draining := make(chan struct{})
+	close(draining)
+	watch := func() *eventlog.Watcher {
+		w, err := eventlog.Watch(nc, "a.>", func(*nats.Msg) string { return "" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(w.Close)
+		return w
+	}
+	if err := watch().Tell(t.Context(), draining, nil); !fault.Is(err, fault.Unavailable) {
+		t.Errorf("of a replica that stops: %v, want UNAVAILABLE", err)
+	}
+	w := watch()
+	server.Stop()
+	if err := w.Tell(t.Context(), nil, nil); !fault.Is(err, fault.Unavailable) {
+		t.Errorf("without NATS: %v, want UNAVAILABLE", err)
+	}
+	soon(t, "NATS is away", func() bool { return !nc.IsConnected() })
+	if _, err := eventlog.Watch(nc, "a.>", nil); !errors.Is(err, eventlog.ErrAway) {
+		t.Errorf("while NATS is away: %v", err)
+	}
 }
 
 func TestAWatcherThatDoesNotLookSaysThatThereIsMore(t *testing.T) {

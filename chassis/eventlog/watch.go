@@ -1,11 +1,14 @@
 package eventlog
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"sabha.dev/chassis/fault"
 )
 
 // watchRoom is how many changed tasks a watcher remembers by name.
@@ -14,10 +17,17 @@ const watchRoom = 256
 // watchWithin bounds how long NATS may take to know of a watcher.
 const watchWithin = 5 * time.Second
 
-// Watcher hears which tasks of a service change, whichever replica changes them.
-// Nobody waits for it: what changes while it does not look is one entry a task.
+// together is how long changes are gathered before they are told. It is the machine's
+// time, since it paces the network and decides nothing.
+const together = 20 * time.Millisecond
+
+// Watcher hears what changes, such as the tasks of a service, whichever replica
+// changes it. Nobody waits for it: what changes while it does not look is one entry
+// an id.
 type Watcher struct {
 	sub   *nats.Subscription
+	nc    *nats.Conn
+	lost  chan nats.Status
 	ready chan struct{}
 
 	mu      sync.Mutex
@@ -25,19 +35,32 @@ type Watcher struct {
 	more    bool
 }
 
-// Watch begins to watch the tasks of a service. When it returns, what is published
-// from now on is heard. Close the watcher.
+// Watch begins to watch the tasks of a service (see Watch).
 func (l *Log) Watch(service string) (*Watcher, error) {
-	if !l.nc.IsConnected() {
+	prefix := subject(service, "")
+	return Watch(l.nc, prefix+"*", func(msg *nats.Msg) string { return strings.TrimPrefix(msg.Subject, prefix) })
+}
+
+// Watch begins to watch what messages on a subject tell of: id gives what has changed
+// by a message, or "". When it returns, what is published from now on is heard. The
+// error is ErrAway while NATS is not connected. Close the watcher.
+func Watch(nc *nats.Conn, subject string, id func(*nats.Msg) string) (*Watcher, error) {
+	w := &Watcher{nc: nc, ready: make(chan struct{}, 1), changed: map[string]struct{}{}}
+	w.lost = nc.StatusChanged(nats.DISCONNECTED, nats.RECONNECTING, nats.CLOSED)
+	if !nc.IsConnected() {
+		nc.RemoveStatusListener(w.lost)
 		return nil, ErrAway
 	}
-	w := &Watcher{ready: make(chan struct{}, 1), changed: map[string]struct{}{}}
-	prefix := subject(service, "")
 	var err error
-	if w.sub, err = l.nc.Subscribe(prefix+"*", func(msg *nats.Msg) { w.heard(strings.TrimPrefix(msg.Subject, prefix)) }); err != nil {
+	if w.sub, err = nc.Subscribe(subject, func(msg *nats.Msg) {
+		if id := id(msg); id != "" {
+			w.heard(id)
+		}
+	}); err != nil {
+		nc.RemoveStatusListener(w.lost)
 		return nil, err
 	}
-	if err := l.nc.FlushTimeout(watchWithin); err != nil {
+	if err := nc.FlushTimeout(watchWithin); err != nil {
 		w.Close()
 		return nil, err
 	}
@@ -58,12 +81,34 @@ func (w *Watcher) heard(id string) {
 	}
 }
 
-// Ready receives when something has changed.
-func (w *Watcher) Ready() <-chan struct{} { return w.ready }
+// Tell tells of what changes until ctx ends, or tell fails, which is its error then. A
+// watcher that cannot hear any more ends as UNAVAILABLE, as it does when draining is
+// closed.
+func (w *Watcher) Tell(ctx context.Context, draining <-chan struct{}, tell func(ids []string, more bool) error) error {
+	for {
+		select {
+		case <-w.ready:
+		case <-w.lost:
+			return fault.New(fault.Unavailable, "changes cannot be heard at the moment; read again and again meanwhile, and watch anew").Because(ErrAway)
+		case <-ctx.Done():
+			return nil
+		case <-draining:
+			return fault.New(fault.Unavailable, "this replica is stopping; watch another one")
+		}
+		select {
+		case <-time.After(together):
+		case <-ctx.Done():
+			return nil
+		}
+		if err := tell(w.take()); err != nil {
+			return err
+		}
+	}
+}
 
-// Take gives the tasks that have changed since the last time, and whether there are
-// more than it could remember.
-func (w *Watcher) Take() (ids []string, more bool) {
+// take gives what has changed since the last time, and whether more has than it could
+// remember.
+func (w *Watcher) take() (ids []string, more bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for id := range w.changed {
@@ -76,4 +121,7 @@ func (w *Watcher) Take() (ids []string, more bool) {
 }
 
 // Close ends the watching.
-func (w *Watcher) Close() { _ = w.sub.Unsubscribe() }
+func (w *Watcher) Close() {
+	w.nc.RemoveStatusListener(w.lost)
+	_ = w.sub.Unsubscribe()
+}

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -79,10 +78,6 @@ func errLog(err error) error {
 	return err
 }
 
-// together is how long changes are gathered before a watcher is told of them. It is
-// the machine's time, since it paces the network and decides nothing.
-const together = 20 * time.Millisecond
-
 // Watch tells which tasks change until the caller leaves or the replica stops.
 func (a *admin) Watch(_ *adminv1.WatchRequest, stream grpc.ServerStreamingServer[adminv1.WatchResponse]) error {
 	ctx := stream.Context()
@@ -94,22 +89,7 @@ func (a *admin) Watch(_ *adminv1.WatchRequest, stream grpc.ServerStreamingServer
 	if err := stream.Send(&adminv1.WatchResponse{}); err != nil {
 		return err
 	}
-	for {
-		select {
-		case <-w.Ready():
-		case <-ctx.Done():
-			return nil
-		case <-a.engine.Draining():
-			return fault.New(fault.Unavailable, "this replica is stopping; watch another one")
-		}
-		select {
-		case <-time.After(together):
-		case <-ctx.Done():
-			return nil
-		}
-		ids, more := w.Take()
-		if err := stream.Send(&adminv1.WatchResponse{TaskIds: ids, More: more}); err != nil {
-			return err
-		}
-	}
+	return w.Tell(ctx, a.engine.Draining(), func(ids []string, more bool) error {
+		return stream.Send(&adminv1.WatchResponse{TaskIds: ids, More: more})
+	})
 }

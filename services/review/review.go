@@ -68,7 +68,7 @@ func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, er
 	}
 	items.Told = sender.Told
 	tasks := &tasks{}
-	people := desk.New(items, tasks, queues{rules}, b.Clock)
+	people := desk.New(items, tasks, queues{rules}, changes{sender, tasks}, b.Clock)
 	board := discussion.NewBoard(b.DB, b.Clock)
 	a := a2aagent.New(items, rules, b.Clock, counts, b.Release, board.Skill())
 	a.Route = discussion.Route
@@ -96,12 +96,21 @@ func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, er
 // tasks are those of the engine, which is made after the persona.
 type tasks struct{ *engine.Engine }
 
+// changes of items are heard where they are told, until the engine drains.
+type changes struct {
+	*notice.Sender
+	*tasks
+}
+
 // edges says that only the platform's edges call a service: they know the people.
 func edges(services ...grpc.ServiceDesc) identity.Policy {
-	p := identity.Policy{}
+	p, rule := identity.Policy{}, identity.Rule{Actors: []string{identity.Gateway, identity.Console}}
 	for _, s := range services {
 		for _, m := range s.Methods {
-			p["/"+s.ServiceName+"/"+m.MethodName] = identity.Rule{Actors: []string{identity.Gateway, "console"}}
+			p["/"+s.ServiceName+"/"+m.MethodName] = rule
+		}
+		for _, m := range s.Streams {
+			p["/"+s.ServiceName+"/"+m.StreamName] = rule
 		}
 	}
 	return p

@@ -69,11 +69,12 @@ type rig struct {
 	agent []a2apb.A2AServiceClient
 	admin *identity.Signer
 	clock *shifted
+	nats  *natstest.Server
 }
 
 func newRig(t *testing.T, database string, replicas int) *rig {
 	t.Helper()
-	r := &rig{t: t, keys: map[string]ed25519.PrivateKey{}, clock: &shifted{}}
+	r := &rig{t: t, keys: map[string]ed25519.PrivateKey{}, clock: &shifted{}, nats: natstest.New(t)}
 	dir := t.TempDir()
 	names := []string{review.Name, "planner", "console", identity.Gateway}
 	if err := identity.MakeKeys(dir, names...); err != nil {
@@ -95,10 +96,9 @@ func newRig(t *testing.T, database string, replicas int) *rig {
 	if err := os.WriteFile(file, []byte(rules), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	server := natstest.New(t)
 	for range replicas {
 		env := service.Env{
-			Clock: r.clock, Log: slog.New(slog.DiscardHandler), NATS: server.Connect(t), Keys: ring, Key: r.keys[review.Name],
+			Clock: r.clock, Log: slog.New(slog.DiscardHandler), NATS: r.nats.Connect(t), Keys: ring, Key: r.keys[review.Name],
 			Network: service.NewMemory(), Release: "test",
 		}
 		c := review.Config{Config: service.Config{Database: database}, Policy: file}

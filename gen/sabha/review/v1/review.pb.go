@@ -1860,6 +1860,97 @@ func (x *AskResponse) GetItem() *Item {
 	return nil
 }
 
+type WatchRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchRequest) Reset() {
+	*x = WatchRequest{}
+	mi := &file_sabha_review_v1_review_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchRequest) ProtoMessage() {}
+
+func (x *WatchRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_review_v1_review_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
+func (*WatchRequest) Descriptor() ([]byte, []int) {
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{23}
+}
+
+type WatchResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Items that have changed since the last answer. The first answer, which says that the
+	// watch has begun, names none.
+	ItemIds []string `protobuf:"bytes,1,rep,name=item_ids,json=itemIds,proto3" json:"item_ids,omitempty"`
+	// More have changed than are named.
+	More          bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchResponse) Reset() {
+	*x = WatchResponse{}
+	mi := &file_sabha_review_v1_review_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchResponse) ProtoMessage() {}
+
+func (x *WatchResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_review_v1_review_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
+func (*WatchResponse) Descriptor() ([]byte, []int) {
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *WatchResponse) GetItemIds() []string {
+	if x != nil {
+		return x.ItemIds
+	}
+	return nil
+}
+
+func (x *WatchResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
 type ListQueuesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1868,7 +1959,7 @@ type ListQueuesRequest struct {
 
 func (x *ListQueuesRequest) Reset() {
 	*x = ListQueuesRequest{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[23]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1880,7 +1971,7 @@ func (x *ListQueuesRequest) String() string {
 func (*ListQueuesRequest) ProtoMessage() {}
 
 func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[23]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1893,7 +1984,7 @@ func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueuesRequest.ProtoReflect.Descriptor instead.
 func (*ListQueuesRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{23}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{25}
 }
 
 type ListQueuesResponse struct {
@@ -1907,7 +1998,7 @@ type ListQueuesResponse struct {
 
 func (x *ListQueuesResponse) Reset() {
 	*x = ListQueuesResponse{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[24]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1919,7 +2010,7 @@ func (x *ListQueuesResponse) String() string {
 func (*ListQueuesResponse) ProtoMessage() {}
 
 func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[24]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1932,7 +2023,7 @@ func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueuesResponse.ProtoReflect.Descriptor instead.
 func (*ListQueuesResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{24}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListQueuesResponse) GetQueues() []*Queue {
@@ -1964,7 +2055,7 @@ type Queue struct {
 
 func (x *Queue) Reset() {
 	*x = Queue{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[25]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1976,7 +2067,7 @@ func (x *Queue) String() string {
 func (*Queue) ProtoMessage() {}
 
 func (x *Queue) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[25]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1989,7 +2080,7 @@ func (x *Queue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Queue.ProtoReflect.Descriptor instead.
 func (*Queue) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{25}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Queue) GetName() string {
@@ -2184,7 +2275,11 @@ const file_sabha_review_v1_review_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\bquestion\x18\x02 \x01(\tR\bquestion\"8\n" +
 	"\vAskResponse\x12)\n" +
-	"\x04item\x18\x01 \x01(\v2\x15.sabha.review.v1.ItemR\x04item\"\x13\n" +
+	"\x04item\x18\x01 \x01(\v2\x15.sabha.review.v1.ItemR\x04item\"\x0e\n" +
+	"\fWatchRequest\">\n" +
+	"\rWatchResponse\x12\x19\n" +
+	"\bitem_ids\x18\x01 \x03(\tR\aitemIds\x12\x12\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\"\x13\n" +
 	"\x11ListQueuesRequest\"k\n" +
 	"\x12ListQueuesResponse\x12.\n" +
 	"\x06queues\x18\x01 \x03(\v2\x16.sabha.review.v1.QueueR\x06queues\x12%\n" +
@@ -2210,7 +2305,7 @@ const file_sabha_review_v1_review_proto_rawDesc = "" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vKIND_RESULT\x10\x01\x12\x0f\n" +
 	"\vKIND_ACTION\x10\x02\x12\x15\n" +
-	"\x11KIND_CONFIRMATION\x10\x032\xd6\x05\n" +
+	"\x11KIND_CONFIRMATION\x10\x032\xa0\x06\n" +
 	"\rReviewService\x12R\n" +
 	"\tListItems\x12!.sabha.review.v1.ListItemsRequest\x1a\".sabha.review.v1.ListItemsResponse\x12L\n" +
 	"\aGetItem\x12\x1f.sabha.review.v1.GetItemRequest\x1a .sabha.review.v1.GetItemResponse\x12F\n" +
@@ -2221,7 +2316,8 @@ const file_sabha_review_v1_review_proto_rawDesc = "" +
 	"\vDecideBatch\x12#.sabha.review.v1.DecideBatchRequest\x1a$.sabha.review.v1.DecideBatchResponse\x12@\n" +
 	"\x03Ask\x12\x1b.sabha.review.v1.AskRequest\x1a\x1c.sabha.review.v1.AskResponse\x12U\n" +
 	"\n" +
-	"ListQueues\x12\".sabha.review.v1.ListQueuesRequest\x1a#.sabha.review.v1.ListQueuesResponseB(Z&sabha.dev/gen/sabha/review/v1;reviewv1b\x06proto3"
+	"ListQueues\x12\".sabha.review.v1.ListQueuesRequest\x1a#.sabha.review.v1.ListQueuesResponse\x12H\n" +
+	"\x05Watch\x12\x1d.sabha.review.v1.WatchRequest\x1a\x1e.sabha.review.v1.WatchResponse0\x01B(Z&sabha.dev/gen/sabha/review/v1;reviewv1b\x06proto3"
 
 var (
 	file_sabha_review_v1_review_proto_rawDescOnce sync.Once
@@ -2236,7 +2332,7 @@ func file_sabha_review_v1_review_proto_rawDescGZIP() []byte {
 }
 
 var file_sabha_review_v1_review_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_sabha_review_v1_review_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_sabha_review_v1_review_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_sabha_review_v1_review_proto_goTypes = []any{
 	(State)(0),                    // 0: sabha.review.v1.State
 	(Kind)(0),                     // 1: sabha.review.v1.Kind
@@ -2263,50 +2359,52 @@ var file_sabha_review_v1_review_proto_goTypes = []any{
 	(*BatchOutcome)(nil),          // 22: sabha.review.v1.BatchOutcome
 	(*AskRequest)(nil),            // 23: sabha.review.v1.AskRequest
 	(*AskResponse)(nil),           // 24: sabha.review.v1.AskResponse
-	(*ListQueuesRequest)(nil),     // 25: sabha.review.v1.ListQueuesRequest
-	(*ListQueuesResponse)(nil),    // 26: sabha.review.v1.ListQueuesResponse
-	(*Queue)(nil),                 // 27: sabha.review.v1.Queue
-	(*timestamppb.Timestamp)(nil), // 28: google.protobuf.Timestamp
-	(*structpb.Value)(nil),        // 29: google.protobuf.Value
-	(*structpb.Struct)(nil),       // 30: google.protobuf.Struct
+	(*WatchRequest)(nil),          // 25: sabha.review.v1.WatchRequest
+	(*WatchResponse)(nil),         // 26: sabha.review.v1.WatchResponse
+	(*ListQueuesRequest)(nil),     // 27: sabha.review.v1.ListQueuesRequest
+	(*ListQueuesResponse)(nil),    // 28: sabha.review.v1.ListQueuesResponse
+	(*Queue)(nil),                 // 29: sabha.review.v1.Queue
+	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
+	(*structpb.Value)(nil),        // 31: google.protobuf.Value
+	(*structpb.Struct)(nil),       // 32: google.protobuf.Struct
 }
 var file_sabha_review_v1_review_proto_depIdxs = []int32{
 	1,  // 0: sabha.review.v1.Item.kind:type_name -> sabha.review.v1.Kind
 	0,  // 1: sabha.review.v1.Item.state:type_name -> sabha.review.v1.State
-	28, // 2: sabha.review.v1.Item.created_at:type_name -> google.protobuf.Timestamp
-	28, // 3: sabha.review.v1.Item.due_at:type_name -> google.protobuf.Timestamp
-	28, // 4: sabha.review.v1.Item.expires_at:type_name -> google.protobuf.Timestamp
-	28, // 5: sabha.review.v1.Item.held_until:type_name -> google.protobuf.Timestamp
+	30, // 2: sabha.review.v1.Item.created_at:type_name -> google.protobuf.Timestamp
+	30, // 3: sabha.review.v1.Item.due_at:type_name -> google.protobuf.Timestamp
+	30, // 4: sabha.review.v1.Item.expires_at:type_name -> google.protobuf.Timestamp
+	30, // 5: sabha.review.v1.Item.held_until:type_name -> google.protobuf.Timestamp
 	3,  // 6: sabha.review.v1.Item.decisions:type_name -> sabha.review.v1.Decision
-	28, // 7: sabha.review.v1.Item.decided_at:type_name -> google.protobuf.Timestamp
-	28, // 8: sabha.review.v1.Decision.at:type_name -> google.protobuf.Timestamp
-	29, // 9: sabha.review.v1.Decision.edited:type_name -> google.protobuf.Value
+	30, // 7: sabha.review.v1.Item.decided_at:type_name -> google.protobuf.Timestamp
+	30, // 8: sabha.review.v1.Decision.at:type_name -> google.protobuf.Timestamp
+	31, // 9: sabha.review.v1.Decision.edited:type_name -> google.protobuf.Value
 	2,  // 10: sabha.review.v1.Detail.item:type_name -> sabha.review.v1.Item
-	29, // 11: sabha.review.v1.Detail.content:type_name -> google.protobuf.Value
-	30, // 12: sabha.review.v1.Detail.schema:type_name -> google.protobuf.Struct
+	31, // 11: sabha.review.v1.Detail.content:type_name -> google.protobuf.Value
+	32, // 12: sabha.review.v1.Detail.schema:type_name -> google.protobuf.Struct
 	5,  // 13: sabha.review.v1.Detail.sources:type_name -> sabha.review.v1.Source
-	30, // 14: sabha.review.v1.Detail.labels:type_name -> google.protobuf.Struct
-	30, // 15: sabha.review.v1.Detail.plan:type_name -> google.protobuf.Struct
-	30, // 16: sabha.review.v1.Detail.context:type_name -> google.protobuf.Struct
+	32, // 14: sabha.review.v1.Detail.labels:type_name -> google.protobuf.Struct
+	32, // 15: sabha.review.v1.Detail.plan:type_name -> google.protobuf.Struct
+	32, // 16: sabha.review.v1.Detail.context:type_name -> google.protobuf.Struct
 	6,  // 17: sabha.review.v1.Detail.history:type_name -> sabha.review.v1.Event
 	7,  // 18: sabha.review.v1.Detail.exchanges:type_name -> sabha.review.v1.Exchange
-	29, // 19: sabha.review.v1.Detail.original:type_name -> google.protobuf.Value
-	28, // 20: sabha.review.v1.Event.at:type_name -> google.protobuf.Timestamp
-	28, // 21: sabha.review.v1.Exchange.asked_at:type_name -> google.protobuf.Timestamp
-	28, // 22: sabha.review.v1.Exchange.answered_at:type_name -> google.protobuf.Timestamp
+	31, // 19: sabha.review.v1.Detail.original:type_name -> google.protobuf.Value
+	30, // 20: sabha.review.v1.Event.at:type_name -> google.protobuf.Timestamp
+	30, // 21: sabha.review.v1.Exchange.asked_at:type_name -> google.protobuf.Timestamp
+	30, // 22: sabha.review.v1.Exchange.answered_at:type_name -> google.protobuf.Timestamp
 	0,  // 23: sabha.review.v1.ListItemsRequest.states:type_name -> sabha.review.v1.State
 	2,  // 24: sabha.review.v1.ListItemsResponse.items:type_name -> sabha.review.v1.Item
 	4,  // 25: sabha.review.v1.GetItemResponse.detail:type_name -> sabha.review.v1.Detail
 	2,  // 26: sabha.review.v1.ClaimResponse.item:type_name -> sabha.review.v1.Item
 	2,  // 27: sabha.review.v1.ReleaseResponse.item:type_name -> sabha.review.v1.Item
 	2,  // 28: sabha.review.v1.ReassignResponse.item:type_name -> sabha.review.v1.Item
-	29, // 29: sabha.review.v1.DecideRequest.edited:type_name -> google.protobuf.Value
+	31, // 29: sabha.review.v1.DecideRequest.edited:type_name -> google.protobuf.Value
 	2,  // 30: sabha.review.v1.DecideResponse.item:type_name -> sabha.review.v1.Item
 	18, // 31: sabha.review.v1.DecideBatchRequest.decisions:type_name -> sabha.review.v1.DecideRequest
 	22, // 32: sabha.review.v1.DecideBatchResponse.outcomes:type_name -> sabha.review.v1.BatchOutcome
 	2,  // 33: sabha.review.v1.BatchOutcome.item:type_name -> sabha.review.v1.Item
 	2,  // 34: sabha.review.v1.AskResponse.item:type_name -> sabha.review.v1.Item
-	27, // 35: sabha.review.v1.ListQueuesResponse.queues:type_name -> sabha.review.v1.Queue
+	29, // 35: sabha.review.v1.ListQueuesResponse.queues:type_name -> sabha.review.v1.Queue
 	8,  // 36: sabha.review.v1.ReviewService.ListItems:input_type -> sabha.review.v1.ListItemsRequest
 	10, // 37: sabha.review.v1.ReviewService.GetItem:input_type -> sabha.review.v1.GetItemRequest
 	12, // 38: sabha.review.v1.ReviewService.Claim:input_type -> sabha.review.v1.ClaimRequest
@@ -2315,18 +2413,20 @@ var file_sabha_review_v1_review_proto_depIdxs = []int32{
 	18, // 41: sabha.review.v1.ReviewService.Decide:input_type -> sabha.review.v1.DecideRequest
 	20, // 42: sabha.review.v1.ReviewService.DecideBatch:input_type -> sabha.review.v1.DecideBatchRequest
 	23, // 43: sabha.review.v1.ReviewService.Ask:input_type -> sabha.review.v1.AskRequest
-	25, // 44: sabha.review.v1.ReviewService.ListQueues:input_type -> sabha.review.v1.ListQueuesRequest
-	9,  // 45: sabha.review.v1.ReviewService.ListItems:output_type -> sabha.review.v1.ListItemsResponse
-	11, // 46: sabha.review.v1.ReviewService.GetItem:output_type -> sabha.review.v1.GetItemResponse
-	13, // 47: sabha.review.v1.ReviewService.Claim:output_type -> sabha.review.v1.ClaimResponse
-	15, // 48: sabha.review.v1.ReviewService.Release:output_type -> sabha.review.v1.ReleaseResponse
-	17, // 49: sabha.review.v1.ReviewService.Reassign:output_type -> sabha.review.v1.ReassignResponse
-	19, // 50: sabha.review.v1.ReviewService.Decide:output_type -> sabha.review.v1.DecideResponse
-	21, // 51: sabha.review.v1.ReviewService.DecideBatch:output_type -> sabha.review.v1.DecideBatchResponse
-	24, // 52: sabha.review.v1.ReviewService.Ask:output_type -> sabha.review.v1.AskResponse
-	26, // 53: sabha.review.v1.ReviewService.ListQueues:output_type -> sabha.review.v1.ListQueuesResponse
-	45, // [45:54] is the sub-list for method output_type
-	36, // [36:45] is the sub-list for method input_type
+	27, // 44: sabha.review.v1.ReviewService.ListQueues:input_type -> sabha.review.v1.ListQueuesRequest
+	25, // 45: sabha.review.v1.ReviewService.Watch:input_type -> sabha.review.v1.WatchRequest
+	9,  // 46: sabha.review.v1.ReviewService.ListItems:output_type -> sabha.review.v1.ListItemsResponse
+	11, // 47: sabha.review.v1.ReviewService.GetItem:output_type -> sabha.review.v1.GetItemResponse
+	13, // 48: sabha.review.v1.ReviewService.Claim:output_type -> sabha.review.v1.ClaimResponse
+	15, // 49: sabha.review.v1.ReviewService.Release:output_type -> sabha.review.v1.ReleaseResponse
+	17, // 50: sabha.review.v1.ReviewService.Reassign:output_type -> sabha.review.v1.ReassignResponse
+	19, // 51: sabha.review.v1.ReviewService.Decide:output_type -> sabha.review.v1.DecideResponse
+	21, // 52: sabha.review.v1.ReviewService.DecideBatch:output_type -> sabha.review.v1.DecideBatchResponse
+	24, // 53: sabha.review.v1.ReviewService.Ask:output_type -> sabha.review.v1.AskResponse
+	28, // 54: sabha.review.v1.ReviewService.ListQueues:output_type -> sabha.review.v1.ListQueuesResponse
+	26, // 55: sabha.review.v1.ReviewService.Watch:output_type -> sabha.review.v1.WatchResponse
+	46, // [46:56] is the sub-list for method output_type
+	36, // [36:46] is the sub-list for method input_type
 	36, // [36:36] is the sub-list for extension type_name
 	36, // [36:36] is the sub-list for extension extendee
 	0,  // [0:36] is the sub-list for field type_name
@@ -2344,7 +2444,7 @@ func file_sabha_review_v1_review_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sabha_review_v1_review_proto_rawDesc), len(file_sabha_review_v1_review_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   26,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -17,7 +17,7 @@ type Changes func(ctx context.Context, begun func(), told func(ids []string, mor
 type Followed struct {
 	Changes Changes
 	// Lists are names that every change wakes, such as "tasks"; Each begins the name
-	// that the change of one id wakes, such as "task:".
+	// that the change of one id wakes, such as "task:", or is empty.
 	Lists []string
 	Each  string
 	// Whole says that nothing else changes what the names stand for, so topics that
@@ -74,8 +74,10 @@ func (h *Hub) follow(ctx context.Context, f Followed) (begun bool, err error) {
 			h.WakeAll()
 		} else {
 			names := slices.Clone(f.Lists)
-			for _, id := range ids {
-				names = append(names, f.Each+id)
+			if f.Each != "" {
+				for _, id := range ids {
+					names = append(names, f.Each+id)
+				}
 			}
 			h.Wake(names...)
 		}

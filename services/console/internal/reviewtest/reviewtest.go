@@ -39,6 +39,7 @@ type Service struct {
 	now         func() time.Time
 	items       []*reviewv1.Detail
 	down        bool
+	watchers    map[chan string]bool
 	discussions []*discussion
 }
 
@@ -52,7 +53,7 @@ func (s *Service) Serve(tb testing.TB) *grpc.ClientConn {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	server := grpc.NewServer(grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	server := grpc.NewServer(grpc.UnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.down {
@@ -61,6 +62,11 @@ func (s *Service) Serve(tb testing.TB) *grpc.ClientConn {
 		res, err := next(ctx, req)
 		if err != nil {
 			return nil, fault.Status(err).Err()
+		}
+		if changed, ok := req.(interface{ GetId() string }); ok && !strings.Contains(info.FullMethod, "/Get") {
+			for w := range s.watchers {
+				w <- changed.GetId()
+			}
 		}
 		return res, nil
 	}))
@@ -96,6 +102,34 @@ func (s *Service) Add(d *reviewv1.Detail) {
 	slices.SortStableFunc(s.items, func(a, b *reviewv1.Detail) int {
 		return a.GetItem().GetDueAt().AsTime().Compare(b.GetItem().GetDueAt().AsTime())
 	})
+}
+
+// Watch tells of what people have done with one item.
+func (s *Service) Watch(_ *reviewv1.WatchRequest, stream grpc.ServerStreamingServer[reviewv1.WatchResponse]) error {
+	w := make(chan string, 1000)
+	s.mu.Lock()
+	if s.watchers == nil {
+		s.watchers = map[chan string]bool{}
+	}
+	s.watchers[w] = true
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.watchers, w)
+	}()
+	res := &reviewv1.WatchResponse{}
+	for {
+		if err := stream.Send(res); err != nil {
+			return err
+		}
+		select {
+		case id := <-w:
+			res = &reviewv1.WatchResponse{ItemIds: []string{id}}
+		case <-stream.Context().Done():
+			return nil
+		}
+	}
 }
 
 // SetDown has every call fail, or no longer.

@@ -31,13 +31,16 @@ type office struct {
 	t       *testing.T
 	service *reviewtest.Service
 	server  *httptest.Server
+	site    *web.Site
+	clock   *clocktest.Clock
+	reviews reviewv1.ReviewServiceClient
 	now     time.Time
 }
 
 func openOffice(t *testing.T) *office {
 	t.Helper()
 	c := clocktest.New(time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC))
-	o := &office{t: t, service: reviewtest.New(c.Now), now: c.Now()}
+	o := &office{t: t, service: reviewtest.New(c.Now), clock: c, now: c.Now()}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	site, err := web.New(&source{}, web.Options{}, c, log)
 	if err != nil {
@@ -45,7 +48,8 @@ func openOffice(t *testing.T) *office {
 	}
 	conn := o.service.Serve(t)
 	site.OpenQuestions(desk.NewQuestions(reviewv1.NewDiscussionServiceClient(conn), log))
-	site.OpenDesk(desk.New(reviewv1.NewReviewServiceClient(conn), log))
+	o.site, o.reviews = site, reviewv1.NewReviewServiceClient(conn)
+	site.OpenDesk(desk.New(o.reviews, log))
 	o.server = httptest.NewServer(site.Handler(signedIn(func(r *http.Request) person.Person {
 		who := r.Header.Get("Test-Person")
 		return person.Person{Name: who, CSRF: "token of " + who, Principal: identity.Principal{Organisation: "acme", Subject: who}}

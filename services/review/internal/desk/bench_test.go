@@ -79,7 +79,7 @@ func fill(b *testing.B, url string) *desk.Desk {
 			b.Fatal(err)
 		}
 	}
-	return desk.New(s, nil, nil, clock.System{})
+	return desk.New(s, nil, nil, nil, clock.System{})
 }
 
 func itemID(n int) string { return fmt.Sprintf("0193-%08d", n*7919%(openItems+endedItems)) }

@@ -51,17 +51,18 @@ type Queues interface {
 // Desk implements ReviewService.
 type Desk struct {
 	reviewv1.UnimplementedReviewServiceServer
-	items  Items
-	tasks  Tasks
-	queues Queues
-	clock  clock.Clock
+	items   Items
+	tasks   Tasks
+	queues  Queues
+	changes Changes
+	clock   clock.Clock
 }
 
 var _ reviewv1.ReviewServiceServer = (*Desk)(nil)
 
 // New makes the desk.
-func New(items Items, tasks Tasks, queues Queues, c clock.Clock) *Desk {
-	return &Desk{items: items, tasks: tasks, queues: queues, clock: c}
+func New(items Items, tasks Tasks, queues Queues, changes Changes, c clock.Clock) *Desk {
+	return &Desk{items: items, tasks: tasks, queues: queues, changes: changes, clock: c}
 }
 
 // person is who calls, and may read.

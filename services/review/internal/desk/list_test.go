@@ -62,7 +62,7 @@ func reviewer(t *testing.T) context.Context {
 }
 
 func TestPagesGoFromWhatIsOpenToWhatHasEnded(t *testing.T) {
-	d := New(&shelf{}, nil, rules{}, clocktest.New(noon))
+	d := New(&shelf{}, nil, rules{}, nil, clocktest.New(noon))
 	all := []reviewv1.State{reviewv1.State_STATE_OPEN, reviewv1.State_STATE_APPROVED, reviewv1.State_STATE_ASKED}
 	for _, c := range []struct {
 		states []reviewv1.State
@@ -103,7 +103,7 @@ func TestPagesGoFromWhatIsOpenToWhatHasEnded(t *testing.T) {
 
 func TestAListIsAskedForStrictly(t *testing.T) {
 	s := &shelf{}
-	d := New(s, nil, rules{}, clocktest.New(noon))
+	d := New(s, nil, rules{}, nil, clocktest.New(noon))
 	for _, c := range []struct {
 		req  *reviewv1.ListItemsRequest
 		want string
@@ -131,7 +131,7 @@ func TestAListIsAskedForStrictly(t *testing.T) {
 }
 
 func TestQueuesSayWhatWaitsAndWhoMayDecide(t *testing.T) {
-	res, err := New(&shelf{}, nil, rules{}, clocktest.New(noon)).ListQueues(reviewer(t), &reviewv1.ListQueuesRequest{})
+	res, err := New(&shelf{}, nil, rules{}, nil, clocktest.New(noon)).ListQueues(reviewer(t), &reviewv1.ListQueuesRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,6 +62,21 @@ func published(i *item.Item, what, by string, at time.Time) ([]byte, error) {
 	return json.Marshal(e)
 }
 
+// Watch begins to watch which items change, whichever replica changes them. What changes
+// an item is an event of it, so it is heard when the event is published.
+func (s *Sender) Watch() (*eventlog.Watcher, error) {
+	if s.events.nc == nil {
+		return nil, eventlog.ErrAway
+	}
+	return eventlog.Watch(s.events.nc, Subject(">"), func(msg *nats.Msg) string {
+		var e struct{ Item string }
+		if json.Unmarshal(msg.Data, &e) != nil {
+			return ""
+		}
+		return e.Item
+	})
+}
+
 // short is the name of an enum's value as JSON has it here: STATE_OPEN is open.
 func short(name string) string {
 	_, name, _ = strings.Cut(name, "_")
@@ -103,7 +118,7 @@ func (p *publisher) stream(ctx context.Context) (jetstream.JetStream, error) {
 		return nil, err
 	}
 	if _, err := eventlog.Ensure(ctx, js, jetstream.StreamConfig{
-		Name: Stream, Subjects: []string{"sabha.review.>"}, Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy,
+		Name: Stream, Subjects: []string{Subject(">")}, Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy,
 		Discard: jetstream.DiscardOld, MaxAge: maxAge, MaxBytes: maxBytes, AllowDirect: true,
 	}); err != nil {
 		return nil, err
@@ -113,4 +128,6 @@ func (p *publisher) stream(ctx context.Context) (jetstream.JetStream, error) {
 }
 
 // Subject of the events of a queue.
-func Subject(queue, what string) string { return "sabha.review." + queue + "." + what }
+func Subject(queueAndWhat ...string) string {
+	return strings.Join(append([]string{"sabha.review"}, queueAndWhat...), ".")
+}

@@ -1,9 +1,16 @@
 package notice
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Once tells what is due.
-func (s *Sender) Once(ctx context.Context) (int, error) { return s.once(ctx) }
+func (s *Sender) Once(ctx context.Context) (int, error) {
+	published, err := s.once(ctx, true)
+	posted, problem := s.once(ctx, false)
+	return published + posted, errors.Join(err, problem)
+}
 
 // Waiting are the notices that are not told yet, with the problem of the last attempt.
 func (s *Sender) Waiting(ctx context.Context) (map[string]string, error) {

@@ -74,17 +74,21 @@ func insert(ctx context.Context, tx *sql.Tx, n Notice) error {
 // rows are the notices of the database.
 type rows struct{ db *sqldb.DB }
 
-// claim takes up to limit notices that are due. No other replica takes them before
-// until. What is not removed or put off by then is due again.
-func (r rows) claim(ctx context.Context, now, until time.Time, limit int) ([]Notice, error) {
+// claim takes up to limit notices that are due: events, or what is told people. No other
+// replica takes them before until. What is not removed or put off by then is due again.
+func (r rows) claim(ctx context.Context, events bool, now, until time.Time, limit int) ([]Notice, error) {
+	which := ` AND channel <> 'event'`
+	if events {
+		which = ` AND channel = 'event'`
+	}
 	var due int
-	err := r.db.Read.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM review_notices WHERE send_at <= $1 LIMIT 1) AS x`, now.UnixMicro()).Scan(&due)
+	err := r.db.Read.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM review_notices WHERE send_at <= $1`+which+` LIMIT 1) AS x`, now.UnixMicro()).Scan(&due)
 	if err != nil || due == 0 {
 		return nil, err
 	}
 	// PostgreSQL looks at send_at again before it writes a row that another has just claimed.
 	found, err := r.db.Write.QueryContext(ctx, `UPDATE review_notices SET send_at = $1, attempts = attempts + 1
-		WHERE send_at <= $2 AND id IN (SELECT id FROM review_notices WHERE send_at <= $2 ORDER BY send_at, id LIMIT $3)
+		WHERE send_at <= $2 AND id IN (SELECT id FROM review_notices WHERE send_at <= $2`+which+` ORDER BY send_at, id LIMIT $3)
 		RETURNING id, item_id, channel, what, queue, body, attempts`, until.UnixMicro(), now.UnixMicro(), limit)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -69,15 +70,16 @@ type Sender struct {
 	console string
 	clock   clock.Clock
 	log     *slog.Logger
-	pokes   chan struct{}
-	counts  *prometheus.CounterVec
+	// published and posted have the sender look soon for events, and for what is told people.
+	published, posted chan struct{}
+	counts            *prometheus.CounterVec
 }
 
 // New makes a sender. Run lets it begin.
 func New(c Config) (*Sender, error) {
 	s := &Sender{
 		rows: rows{c.DB}, events: &publisher{nc: c.NATS}, items: c.Items, policy: c.Policy, console: c.Console, clock: c.Clock, log: c.Log,
-		pokes: make(chan struct{}, 1),
+		published: make(chan struct{}, 1), posted: make(chan struct{}, 1),
 		counts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sabha_review_notices_total", Help: "Notices of reviews by channel and outcome.",
 		}, []string{"channel", "outcome"}),
@@ -111,18 +113,28 @@ func (s *Sender) count(c Channel, outcome string, n int) {
 
 // poke has the sender look soon: a transaction of this replica is about to commit.
 func (s *Sender) poke() {
-	select {
-	case s.pokes <- struct{}{}:
-	default:
+	for _, pokes := range []chan struct{}{s.published, s.posted} {
+		select {
+		case pokes <- struct{}{}:
+		default:
+		}
 	}
 }
 
-// Run tells until ctx ends.
+// Run tells until ctx ends. Pages follow events, so those do not wait for a mail server.
 func (s *Sender) Run(ctx context.Context) {
 	defer context.AfterFunc(ctx, s.chats.Close)()
+	var both sync.WaitGroup
+	both.Go(func() { s.run(ctx, s.published, true) })
+	both.Go(func() { s.run(ctx, s.posted, false) })
+	both.Wait()
+}
+
+// run tells events, or people.
+func (s *Sender) run(ctx context.Context, pokes <-chan struct{}, events bool) {
 	soon := lookEvery
 	for {
-		n, err := s.once(ctx)
+		n, err := s.once(ctx, events)
 		switch {
 		case err != nil && ctx.Err() == nil:
 			s.log.Error("notices of reviews were not told; they are tried again", "error", err)
@@ -137,7 +149,7 @@ func (s *Sender) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.pokes:
+		case <-pokes:
 			soon = pokedAfter / 2
 			select {
 			case <-ctx.Done():
@@ -154,9 +166,9 @@ func (s *Sender) Run(ctx context.Context) {
 const pokedAfter = 10 * time.Millisecond
 
 // once tells what is due, at most a batch, and how many notices that were.
-func (s *Sender) once(ctx context.Context) (int, error) {
+func (s *Sender) once(ctx context.Context, events bool) (int, error) {
 	now := s.clock.Now()
-	list, err := s.rows.claim(ctx, now, now.Add(held), batch)
+	list, err := s.rows.claim(ctx, events, now, now.Add(held), batch)
 	if err != nil || len(list) == 0 {
 		return 0, err
 	}
@@ -179,7 +191,9 @@ func (s *Sender) once(ctx context.Context) (int, error) {
 	for _, entries := range letters {
 		errs = append(errs, s.tell(ctx, entries))
 	}
-	s.chats.Prune()
+	if !events {
+		s.chats.Prune()
+	}
 	return len(list), errors.Join(errs...)
 }
 
