@@ -85,6 +85,8 @@ type Engine struct {
 	base context.Context
 	halt context.CancelFunc
 	work sync.WaitGroup
+	// beside are loops of the persona.
+	beside []func(context.Context)
 
 	mu       sync.Mutex
 	running  map[string]*run
@@ -154,6 +156,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	if e.push != nil {
 		loops = append(loops, e.push.Run)
 	}
+	loops = append(loops, e.beside...)
 	for _, loop := range loops {
 		e.work.Add(1)
 		go func() {
@@ -163,6 +166,9 @@ func (e *Engine) Start(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Beside has a loop run from Start, before which it is called, until the engine stops.
+func (e *Engine) Beside(loop func(context.Context)) { e.beside = append(e.beside, loop) }
 
 // Drain ends open streams with UNAVAILABLE; new calls are still answered.
 func (e *Engine) Drain() {

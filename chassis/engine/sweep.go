@@ -150,12 +150,18 @@ func (e *Engine) woken(msg *nats.Msg) {
 		return
 	}
 	why, id := msg.Data[0], string(msg.Data[1:])
+	if why == changed && e.runOf(id) != nil {
+		e.look(id)
+		return
+	}
+	e.Nudge(id)
+}
+
+// Nudge tells a task that something happened which it may wait for: it is taken up if
+// it is parked.
+func (e *Engine) Nudge(id string) {
 	if r := e.runOf(id); r != nil {
-		if why == childEnded {
-			r.nudge()
-		} else {
-			e.look(id)
-		}
+		r.nudge()
 		return
 	}
 	e.takeUp(id)

@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -10,6 +12,8 @@ import (
 	"sabha.dev/chassis/engine"
 	"sabha.dev/chassis/eventlog"
 	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/taskstore"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
 )
 
@@ -92,4 +96,29 @@ func (a *admin) Watch(_ *adminv1.WatchRequest, stream grpc.ServerStreamingServer
 	return w.Tell(ctx, a.engine.Draining(), func(ids []string, more bool) error {
 		return stream.Send(&adminv1.WatchResponse{TaskIds: ids, More: more})
 	})
+}
+
+// maxStates bounds how many tasks are asked for at once.
+const maxStates = 500
+
+// GetStates gives the states of tasks that the calling service has started.
+func (a *admin) GetStates(ctx context.Context, req *adminv1.GetStatesRequest) (*adminv1.GetStatesResponse, error) {
+	if n := len(req.GetTaskIds()); n > maxStates {
+		return nil, fault.Invalid("task_ids", "there are %d; at most %d are looked up at once", n, maxStates)
+	}
+	for n, id := range req.GetTaskIds() {
+		if strings.ContainsRune(id, 0) {
+			return nil, fault.Invalid(fmt.Sprintf("task_ids[%d]", n), "must not contain the character U+0000")
+		}
+	}
+	call, _ := identity.CallOf(ctx)
+	states, err := a.store.States(ctx, taskstore.Key(identity.Call{Actor: call.Actor}), req.GetTaskIds())
+	if err != nil {
+		return nil, err
+	}
+	res := &adminv1.GetStatesResponse{States: make(map[string]string, len(states))}
+	for id, state := range states {
+		res.States[id] = state.String()
+	}
+	return res, nil
 }

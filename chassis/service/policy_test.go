@@ -27,6 +27,7 @@ func TestEveryMethodOfAPersonaHasItsRule(t *testing.T) {
 	}
 	decided["/sabha.admin.v1.AdminService/GetCard"] = "gateway console"
 	decided["/sabha.admin.v1.AdminService/Watch"] = "console"
+	decided["/sabha.admin.v1.AdminService/GetStates"] = "services"
 	for _, m := range []string{
 		"SendMessage", "SendStreamingMessage", "GetTask", "ListTasks", "CancelTask", "SubscribeToTask",
 		"CreateTaskPushNotificationConfig", "GetTaskPushNotificationConfig", "ListTaskPushNotificationConfigs", "DeleteTaskPushNotificationConfig",

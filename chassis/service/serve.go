@@ -189,6 +189,8 @@ func personaPolicy() identity.Policy {
 		adminv1.AdminService_GetCard_FullMethodName: {Actors: edges}, // everybody may see it
 		// The console watches for itself: it learns ids, and reads for its people what they may see.
 		adminv1.AdminService_Watch_FullMethodName: {Actors: []string{identity.Console}},
+		// Every service sees those tasks that it has started itself.
+		adminv1.AdminService_GetStates_FullMethodName: {},
 	} {
 		p[m] = rule
 	}

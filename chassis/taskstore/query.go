@@ -76,40 +76,47 @@ func (s *Store) Get(ctx context.Context, id string) (*Record, error) {
 	return r, err
 }
 
-// versionsAtOnce bounds a statement of Versions.
-const versionsAtOnce = 200
+// idsAtOnce bounds a statement that names tasks.
+const idsAtOnce = 200
 
 // Versions reads how far tasks are. Tasks that are not there are left out.
 func (s *Store) Versions(ctx context.Context, ids []string) (map[string]int64, error) {
-	versions := make(map[string]int64, len(ids))
-	for chunk := range slices.Chunk(ids, versionsAtOnce) {
-		marks := make([]string, len(chunk))
-		args := make([]any, len(chunk))
+	return numbers(ctx, s, `SELECT id, version FROM tasks WHERE `, nil, ids, func(n int64) int64 { return n })
+}
+
+// States reads in which state those of the tasks are that one owner key has. Others are
+// left out.
+func (s *Store) States(ctx context.Context, owner string, ids []string) (map[string]a2apb.TaskState, error) {
+	return numbers(ctx, s, `SELECT id, state FROM tasks WHERE owner = $1 AND `, []any{owner}, ids, func(n int64) a2apb.TaskState { return a2apb.TaskState(n) })
+}
+
+// numbers reads a number of each of the tasks.
+func numbers[T any](ctx context.Context, s *Store, query string, before []any, ids []string, of func(int64) T) (map[string]T, error) {
+	found := make(map[string]T, len(ids))
+	for chunk := range slices.Chunk(ids, idsAtOnce) {
+		marks, args := make([]string, len(chunk)), slices.Clone(before)
 		for i, id := range chunk {
-			marks[i], args[i] = fmt.Sprintf("$%d", i+1), id
+			args = append(args, id)
+			marks[i] = fmt.Sprintf("$%d", len(args))
 		}
-		if err := s.readVersions(ctx, `SELECT id, version FROM tasks WHERE id IN (`+strings.Join(marks, ",")+`)`, args, versions); err != nil {
+		rows, err := s.db.Read.QueryContext(ctx, s.db.Placeholders(query+`id IN (`+strings.Join(marks, ",")+`)`), args...)
+		if err != nil {
+			return nil, err
+		}
+		for rows.Next() {
+			var id string
+			var n int64
+			if err := rows.Scan(&id, &n); err != nil {
+				_ = rows.Close()
+				return nil, err
+			}
+			found[id] = of(n)
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 			return nil, err
 		}
 	}
-	return versions, nil
-}
-
-func (s *Store) readVersions(ctx context.Context, query string, args []any, into map[string]int64) error {
-	rows, err := s.db.Read.QueryContext(ctx, s.db.Placeholders(query), args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var id string
-		var version int64
-		if err := rows.Scan(&id, &version); err != nil {
-			return err
-		}
-		into[id] = version
-	}
-	return rows.Err()
+	return found, nil
 }
 
 // Filter selects tasks for a list. Zero fields select everything.

@@ -74,6 +74,7 @@ var decided = map[string]who{
 	adminv1.AdminService_Watch_FullMethodName:                        noOne, // only the console, of each service itself
 	reviewv1.ReviewService_Watch_FullMethodName:                      noOne, // as well
 	adminv1.AdminService_GetCard_FullMethodName:                      noOne,
+	adminv1.AdminService_GetStates_FullMethodName:                    noOne,
 	reviewv1.ReviewService_ListItems_FullMethodName:                  people,
 	reviewv1.ReviewService_GetItem_FullMethodName:                    people,
 	reviewv1.ReviewService_Claim_FullMethodName:                      people,

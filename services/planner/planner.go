@@ -113,10 +113,14 @@ func build(ctx context.Context, c Config, b *service.Base, adjust func(*plan.Pla
 		return err == nil
 	}}
 	warn(b.Log, installed, operations.Connected)
+	lookout := &plan.Lookout{Rows: rows, Peers: p.Peers, NATS: b.NATS, Clock: b.Clock, Logger: b.Log}
 	return &service.Persona{
 		Services: func(s grpc.ServiceRegistrar) { plannerv1.RegisterPlannerServiceServer(s, operations) }, Policy: plan.Policy(),
-		Engine: func(e *engine.Engine) { operations.Engine = e },
-		Plans:  plan.Facts, Agent: agent.Agent{
+		Engine: func(e *engine.Engine) {
+			operations.Engine, lookout.Nudge = e, e.Nudge
+			e.Beside(lookout.Run)
+		},
+		Plans: plan.Facts, Agent: agent.Agent{
 			Tenant: Name, Name: "Sabha", Version: b.Release,
 			Description: "Answers questions and carries out requests with a team of agents. Each step is a durable task; the answer carries its sources and has been checked.",
 			Skills: []agent.Skill{{

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
 	"sabha.dev/chassis/agent"
+	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	"sabha.dev/testrig/clocktest"
 )
 
@@ -262,6 +264,66 @@ func TestAReplicaThatDidNotAskHearsTheDecision(t *testing.T) {
 		}
 		if n := len(r.people.asked()); n != len(ids) {
 			t.Fatalf("%d items for %d plans", n, len(ids))
+		}
+	})
+}
+
+// The clock stands still, so nothing is looked at because of its time.
+func TestADecisionThatAPlannerCouldNotHearIsSeenWhenItIsBack(t *testing.T) {
+	decision := map[string]any{"decision": "approved", "content": "x"}
+	for name, away := range map[string]func(r *rig, decide func()){
+		"the planner was stopped": func(r *rig, decide func()) {
+			r.down("planner")
+			decide()
+			r.up("planner")
+		},
+		"NATS was away": func(r *rig, decide func()) {
+			r.nats.Stop()
+			decide()
+			r.must(r.nats.Start())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			databases(t, func(t *testing.T, o options) {
+				c := clocktest.New(time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC))
+				o.clock = c
+				r := start(t, o, sure)
+				r.up("review")
+				r.work.on("check", r.work.gives(map[string]any{"confidence": 0.4}))
+				id := r.begin(message("sure"))
+				r.until(id, "waiting for a person", func(t *a2apb.Task) bool { return t.GetStatus().GetState() == needsAuth })
+				r.await(func() bool { return r.owner(id) == "" }, func() string { return "parked: " + show(r.get(id)) })
+				child := steps(r.get(id))["person"].Task
+				r.seen("review", child)
+				away(r, func() {
+					r.people.decide(decision)
+					r.await(func() bool { return r.seen("review", child).GetState() == completed.String() }, func() string { return "decided" })
+				})
+				r.ends(id, completed)
+			})
+		})
+	}
+}
+
+func TestAServiceSeesTheStatesOfWhatItHasStartedAlone(t *testing.T) {
+	databases(t, func(t *testing.T, o options) {
+		r, task := unsure(t, o)
+		child := steps(task)["person"].Task
+		for who, want := range map[string]map[string]string{
+			"planner": {child: working.String()},
+			"worker":  {},
+		} {
+			admin := adminv1.NewAdminServiceClient(r.dial(who, "review"))
+			res, err := admin.GetStates(t.Context(), &adminv1.GetStatesRequest{TaskIds: []string{child, "nobody's"}})
+			r.must(err)
+			if !maps.Equal(res.GetStates(), want) {
+				t.Errorf("%s sees %v, want %v", who, res.GetStates(), want)
+			}
+			for problem, ids := range map[string][]string{"at most 500": make([]string, 501), "U+0000": {"a\x00"}} {
+				if _, err := admin.GetStates(t.Context(), &adminv1.GetStatesRequest{TaskIds: ids}); err == nil || !strings.Contains(err.Error(), problem) {
+					t.Errorf("%s of %d ids: %v", who, len(ids), err)
+				}
+			}
 		}
 	})
 }

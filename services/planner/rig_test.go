@@ -50,6 +50,7 @@ type rig struct {
 	gateway *identity.Signer
 	work    *worker
 	people  *people
+	admin   map[string]adminv1.AdminServiceClient
 }
 
 type options struct {
@@ -75,6 +76,7 @@ func start(tb testing.TB, o options, playbooks ...string) *rig {
 	r := &rig{
 		tb: tb, options: o, nats: natstest.New(tb), network: service.NewMemory(), private: map[string]ed25519.PrivateKey{},
 		dir: dir, books: filepath.Join(dir, "playbooks"), running: map[string]*service.Running{}, work: newWorker(tb), people: newPeople(tb),
+		admin: map[string]adminv1.AdminServiceClient{},
 	}
 	r.must(identity.MakeKeys(filepath.Join(dir, "keys"), names...))
 	var err error
@@ -339,13 +341,19 @@ func report(t *a2apb.Task) map[string]any {
 }
 
 // owner is the replica that runs a task, as operators see it.
-func (r *rig) owner(id string) string {
+func (r *rig) owner(id string) string { return r.seen("planner", id).GetOwner() }
+
+// seen is a task as an operator sees it at its service.
+func (r *rig) seen(service, id string) *adminv1.TaskSummary {
 	r.tb.Helper()
-	res, err := adminv1.NewAdminServiceClient(r.dial("gateway", "planner")).ListTasks(r.ctx(), &adminv1.ListTasksRequest{})
+	if r.admin[service] == nil {
+		r.admin[service] = adminv1.NewAdminServiceClient(r.dial("gateway", service))
+	}
+	res, err := r.admin[service].ListTasks(r.ctx(), &adminv1.ListTasksRequest{})
 	r.must(err)
 	i := slices.IndexFunc(res.GetTasks(), func(t *adminv1.TaskSummary) bool { return t.GetId() == id })
 	if i < 0 {
 		r.tb.Fatalf("task %s is not listed", id)
 	}
-	return res.GetTasks()[i].GetOwner()
+	return res.GetTasks()[i]
 }

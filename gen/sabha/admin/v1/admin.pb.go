@@ -25,6 +25,97 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type GetStatesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 500.
+	TaskIds       []string `protobuf:"bytes,1,rep,name=task_ids,json=taskIds,proto3" json:"task_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStatesRequest) Reset() {
+	*x = GetStatesRequest{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStatesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStatesRequest) ProtoMessage() {}
+
+func (x *GetStatesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStatesRequest.ProtoReflect.Descriptor instead.
+func (*GetStatesRequest) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *GetStatesRequest) GetTaskIds() []string {
+	if x != nil {
+		return x.TaskIds
+	}
+	return nil
+}
+
+type GetStatesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// State names by task id. Tasks that are not there, or that others have started, are
+	// left out.
+	States        map[string]string `protobuf:"bytes,1,rep,name=states,proto3" json:"states,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStatesResponse) Reset() {
+	*x = GetStatesResponse{}
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStatesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStatesResponse) ProtoMessage() {}
+
+func (x *GetStatesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStatesResponse.ProtoReflect.Descriptor instead.
+func (*GetStatesResponse) Descriptor() ([]byte, []int) {
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *GetStatesResponse) GetStates() map[string]string {
+	if x != nil {
+		return x.States
+	}
+	return nil
+}
+
 type WatchRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -33,7 +124,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[0]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45,7 +136,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[0]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -58,7 +149,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{0}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{2}
 }
 
 type WatchResponse struct {
@@ -74,7 +165,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[1]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -86,7 +177,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[1]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -99,7 +190,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{1}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *WatchResponse) GetTaskIds() []string {
@@ -124,7 +215,7 @@ type GetCardRequest struct {
 
 func (x *GetCardRequest) Reset() {
 	*x = GetCardRequest{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[2]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -136,7 +227,7 @@ func (x *GetCardRequest) String() string {
 func (*GetCardRequest) ProtoMessage() {}
 
 func (x *GetCardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[2]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -149,7 +240,7 @@ func (x *GetCardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCardRequest.ProtoReflect.Descriptor instead.
 func (*GetCardRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{2}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{4}
 }
 
 type GetCardResponse struct {
@@ -162,7 +253,7 @@ type GetCardResponse struct {
 
 func (x *GetCardResponse) Reset() {
 	*x = GetCardResponse{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[3]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -174,7 +265,7 @@ func (x *GetCardResponse) String() string {
 func (*GetCardResponse) ProtoMessage() {}
 
 func (x *GetCardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[3]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -187,7 +278,7 @@ func (x *GetCardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCardResponse.ProtoReflect.Descriptor instead.
 func (*GetCardResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{3}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetCardResponse) GetCard() []byte {
@@ -234,7 +325,7 @@ type ListTasksRequest struct {
 
 func (x *ListTasksRequest) Reset() {
 	*x = ListTasksRequest{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[4]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -246,7 +337,7 @@ func (x *ListTasksRequest) String() string {
 func (*ListTasksRequest) ProtoMessage() {}
 
 func (x *ListTasksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[4]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -259,7 +350,7 @@ func (x *ListTasksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTasksRequest.ProtoReflect.Descriptor instead.
 func (*ListTasksRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{4}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListTasksRequest) GetStates() []string {
@@ -376,7 +467,7 @@ type ListTasksResponse struct {
 
 func (x *ListTasksResponse) Reset() {
 	*x = ListTasksResponse{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[5]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -388,7 +479,7 @@ func (x *ListTasksResponse) String() string {
 func (*ListTasksResponse) ProtoMessage() {}
 
 func (x *ListTasksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[5]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -401,7 +492,7 @@ func (x *ListTasksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTasksResponse.ProtoReflect.Descriptor instead.
 func (*ListTasksResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{5}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListTasksResponse) GetTasks() []*TaskSummary {
@@ -460,7 +551,7 @@ type TaskSummary struct {
 
 func (x *TaskSummary) Reset() {
 	*x = TaskSummary{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[6]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -472,7 +563,7 @@ func (x *TaskSummary) String() string {
 func (*TaskSummary) ProtoMessage() {}
 
 func (x *TaskSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[6]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -485,7 +576,7 @@ func (x *TaskSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskSummary.ProtoReflect.Descriptor instead.
 func (*TaskSummary) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{6}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *TaskSummary) GetId() string {
@@ -621,7 +712,7 @@ type ListDeadPushesRequest struct {
 
 func (x *ListDeadPushesRequest) Reset() {
 	*x = ListDeadPushesRequest{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[7]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -633,7 +724,7 @@ func (x *ListDeadPushesRequest) String() string {
 func (*ListDeadPushesRequest) ProtoMessage() {}
 
 func (x *ListDeadPushesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[7]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -646,7 +737,7 @@ func (x *ListDeadPushesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadPushesRequest.ProtoReflect.Descriptor instead.
 func (*ListDeadPushesRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{7}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListDeadPushesRequest) GetService() string {
@@ -681,7 +772,7 @@ type ListDeadPushesResponse struct {
 
 func (x *ListDeadPushesResponse) Reset() {
 	*x = ListDeadPushesResponse{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[8]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -693,7 +784,7 @@ func (x *ListDeadPushesResponse) String() string {
 func (*ListDeadPushesResponse) ProtoMessage() {}
 
 func (x *ListDeadPushesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[8]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -706,7 +797,7 @@ func (x *ListDeadPushesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadPushesResponse.ProtoReflect.Descriptor instead.
 func (*ListDeadPushesResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{8}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListDeadPushesResponse) GetPushes() []*DeadPush {
@@ -745,7 +836,7 @@ type DeadPush struct {
 
 func (x *DeadPush) Reset() {
 	*x = DeadPush{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[9]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -757,7 +848,7 @@ func (x *DeadPush) String() string {
 func (*DeadPush) ProtoMessage() {}
 
 func (x *DeadPush) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[9]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -770,7 +861,7 @@ func (x *DeadPush) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadPush.ProtoReflect.Descriptor instead.
 func (*DeadPush) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{9}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *DeadPush) GetService() string {
@@ -847,7 +938,7 @@ type ResendPushRequest struct {
 
 func (x *ResendPushRequest) Reset() {
 	*x = ResendPushRequest{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[10]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -859,7 +950,7 @@ func (x *ResendPushRequest) String() string {
 func (*ResendPushRequest) ProtoMessage() {}
 
 func (x *ResendPushRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[10]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -872,7 +963,7 @@ func (x *ResendPushRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResendPushRequest.ProtoReflect.Descriptor instead.
 func (*ResendPushRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{10}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ResendPushRequest) GetService() string {
@@ -904,7 +995,7 @@ type ResendPushResponse struct {
 
 func (x *ResendPushResponse) Reset() {
 	*x = ResendPushResponse{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[11]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -916,7 +1007,7 @@ func (x *ResendPushResponse) String() string {
 func (*ResendPushResponse) ProtoMessage() {}
 
 func (x *ResendPushResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[11]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -929,7 +1020,7 @@ func (x *ResendPushResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResendPushResponse.ProtoReflect.Descriptor instead.
 func (*ResendPushResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{11}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{13}
 }
 
 type ListHopsRequest struct {
@@ -944,7 +1035,7 @@ type ListHopsRequest struct {
 
 func (x *ListHopsRequest) Reset() {
 	*x = ListHopsRequest{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[12]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -956,7 +1047,7 @@ func (x *ListHopsRequest) String() string {
 func (*ListHopsRequest) ProtoMessage() {}
 
 func (x *ListHopsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[12]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -969,7 +1060,7 @@ func (x *ListHopsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHopsRequest.ProtoReflect.Descriptor instead.
 func (*ListHopsRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{12}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListHopsRequest) GetTaskId() string {
@@ -995,7 +1086,7 @@ type ListHopsResponse struct {
 
 func (x *ListHopsResponse) Reset() {
 	*x = ListHopsResponse{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[13]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1007,7 +1098,7 @@ func (x *ListHopsResponse) String() string {
 func (*ListHopsResponse) ProtoMessage() {}
 
 func (x *ListHopsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[13]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1020,7 +1111,7 @@ func (x *ListHopsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHopsResponse.ProtoReflect.Descriptor instead.
 func (*ListHopsResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{13}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListHopsResponse) GetHops() []*Hop {
@@ -1058,7 +1149,7 @@ type Hop struct {
 
 func (x *Hop) Reset() {
 	*x = Hop{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[14]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1070,7 +1161,7 @@ func (x *Hop) String() string {
 func (*Hop) ProtoMessage() {}
 
 func (x *Hop) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[14]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1083,7 +1174,7 @@ func (x *Hop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hop.ProtoReflect.Descriptor instead.
 func (*Hop) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{14}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Hop) GetTaskId() string {
@@ -1216,7 +1307,7 @@ type GetTaskRequest struct {
 
 func (x *GetTaskRequest) Reset() {
 	*x = GetTaskRequest{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[15]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1228,7 +1319,7 @@ func (x *GetTaskRequest) String() string {
 func (*GetTaskRequest) ProtoMessage() {}
 
 func (x *GetTaskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[15]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1241,7 +1332,7 @@ func (x *GetTaskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTaskRequest.ProtoReflect.Descriptor instead.
 func (*GetTaskRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{15}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GetTaskRequest) GetTaskId() string {
@@ -1269,7 +1360,7 @@ type GetTaskResponse struct {
 
 func (x *GetTaskResponse) Reset() {
 	*x = GetTaskResponse{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[16]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1281,7 +1372,7 @@ func (x *GetTaskResponse) String() string {
 func (*GetTaskResponse) ProtoMessage() {}
 
 func (x *GetTaskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[16]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1294,7 +1385,7 @@ func (x *GetTaskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTaskResponse.ProtoReflect.Descriptor instead.
 func (*GetTaskResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{16}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetTaskResponse) GetSummary() *TaskSummary {
@@ -1326,7 +1417,7 @@ type ListEventsRequest struct {
 
 func (x *ListEventsRequest) Reset() {
 	*x = ListEventsRequest{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[17]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1338,7 +1429,7 @@ func (x *ListEventsRequest) String() string {
 func (*ListEventsRequest) ProtoMessage() {}
 
 func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[17]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1351,7 +1442,7 @@ func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListEventsRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{17}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListEventsRequest) GetTaskId() string {
@@ -1395,7 +1486,7 @@ type ListEventsResponse struct {
 
 func (x *ListEventsResponse) Reset() {
 	*x = ListEventsResponse{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[18]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1407,7 +1498,7 @@ func (x *ListEventsResponse) String() string {
 func (*ListEventsResponse) ProtoMessage() {}
 
 func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[18]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1420,7 +1511,7 @@ func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListEventsResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{18}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListEventsResponse) GetEvents() []*TaskEvent {
@@ -1457,7 +1548,7 @@ type TaskEvent struct {
 
 func (x *TaskEvent) Reset() {
 	*x = TaskEvent{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[19]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1469,7 +1560,7 @@ func (x *TaskEvent) String() string {
 func (*TaskEvent) ProtoMessage() {}
 
 func (x *TaskEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[19]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1482,7 +1573,7 @@ func (x *TaskEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskEvent.ProtoReflect.Descriptor instead.
 func (*TaskEvent) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{19}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *TaskEvent) GetVersion() int64 {
@@ -1521,7 +1612,7 @@ type CancelTasksRequest struct {
 
 func (x *CancelTasksRequest) Reset() {
 	*x = CancelTasksRequest{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[20]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1533,7 +1624,7 @@ func (x *CancelTasksRequest) String() string {
 func (*CancelTasksRequest) ProtoMessage() {}
 
 func (x *CancelTasksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[20]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1546,7 +1637,7 @@ func (x *CancelTasksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTasksRequest.ProtoReflect.Descriptor instead.
 func (*CancelTasksRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{20}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CancelTasksRequest) GetTaskIds() []string {
@@ -1580,7 +1671,7 @@ type CancelTasksResponse struct {
 
 func (x *CancelTasksResponse) Reset() {
 	*x = CancelTasksResponse{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[21]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1592,7 +1683,7 @@ func (x *CancelTasksResponse) String() string {
 func (*CancelTasksResponse) ProtoMessage() {}
 
 func (x *CancelTasksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[21]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1605,7 +1696,7 @@ func (x *CancelTasksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTasksResponse.ProtoReflect.Descriptor instead.
 func (*CancelTasksResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{21}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *CancelTasksResponse) GetOutcomes() []*CancelOutcome {
@@ -1627,7 +1718,7 @@ type CancelOutcome struct {
 
 func (x *CancelOutcome) Reset() {
 	*x = CancelOutcome{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[22]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1639,7 +1730,7 @@ func (x *CancelOutcome) String() string {
 func (*CancelOutcome) ProtoMessage() {}
 
 func (x *CancelOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[22]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1652,7 +1743,7 @@ func (x *CancelOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelOutcome.ProtoReflect.Descriptor instead.
 func (*CancelOutcome) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{22}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CancelOutcome) GetTaskId() string {
@@ -1689,7 +1780,7 @@ type GetFiguresRequest struct {
 
 func (x *GetFiguresRequest) Reset() {
 	*x = GetFiguresRequest{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[23]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1701,7 +1792,7 @@ func (x *GetFiguresRequest) String() string {
 func (*GetFiguresRequest) ProtoMessage() {}
 
 func (x *GetFiguresRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[23]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1714,7 +1805,7 @@ func (x *GetFiguresRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFiguresRequest.ProtoReflect.Descriptor instead.
 func (*GetFiguresRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{23}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *GetFiguresRequest) GetSeconds() int64 {
@@ -1748,7 +1839,7 @@ type GetFiguresResponse struct {
 
 func (x *GetFiguresResponse) Reset() {
 	*x = GetFiguresResponse{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[24]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1760,7 +1851,7 @@ func (x *GetFiguresResponse) String() string {
 func (*GetFiguresResponse) ProtoMessage() {}
 
 func (x *GetFiguresResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[24]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1773,7 +1864,7 @@ func (x *GetFiguresResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFiguresResponse.ProtoReflect.Descriptor instead.
 func (*GetFiguresResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{24}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GetFiguresResponse) GetTasks() map[string]int64 {
@@ -1819,7 +1910,7 @@ type Bucket struct {
 
 func (x *Bucket) Reset() {
 	*x = Bucket{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[25]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1831,7 +1922,7 @@ func (x *Bucket) String() string {
 func (*Bucket) ProtoMessage() {}
 
 func (x *Bucket) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[25]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1844,7 +1935,7 @@ func (x *Bucket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bucket.ProtoReflect.Descriptor instead.
 func (*Bucket) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{25}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Bucket) GetFrom() *timestamppb.Timestamp {
@@ -1898,7 +1989,7 @@ type SkillFigures struct {
 
 func (x *SkillFigures) Reset() {
 	*x = SkillFigures{}
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[26]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1910,7 +2001,7 @@ func (x *SkillFigures) String() string {
 func (*SkillFigures) ProtoMessage() {}
 
 func (x *SkillFigures) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_admin_v1_admin_proto_msgTypes[26]
+	mi := &file_sabha_admin_v1_admin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1923,7 +2014,7 @@ func (x *SkillFigures) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkillFigures.ProtoReflect.Descriptor instead.
 func (*SkillFigures) Descriptor() ([]byte, []int) {
-	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{26}
+	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SkillFigures) GetAgent() string {
@@ -1972,7 +2063,14 @@ var File_sabha_admin_v1_admin_proto protoreflect.FileDescriptor
 
 const file_sabha_admin_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1asabha/admin/v1/admin.proto\x12\x0esabha.admin.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x0e\n" +
+	"\x1asabha/admin/v1/admin.proto\x12\x0esabha.admin.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"-\n" +
+	"\x10GetStatesRequest\x12\x19\n" +
+	"\btask_ids\x18\x01 \x03(\tR\ataskIds\"\x95\x01\n" +
+	"\x11GetStatesResponse\x12E\n" +
+	"\x06states\x18\x01 \x03(\v2-.sabha.admin.v1.GetStatesResponse.StatesEntryR\x06states\x1a9\n" +
+	"\vStatesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x0e\n" +
 	"\fWatchRequest\">\n" +
 	"\rWatchResponse\x12\x19\n" +
 	"\btask_ids\x18\x01 \x03(\tR\ataskIds\x12\x12\n" +
@@ -2134,7 +2232,7 @@ const file_sabha_admin_v1_admin_proto_rawDesc = "" +
 	"\x05calls\x18\x03 \x01(\x03R\x05calls\x12\x1a\n" +
 	"\bfailures\x18\x04 \x01(\x03R\bfailures\x12\x10\n" +
 	"\x03p50\x18\x05 \x01(\x01R\x03p50\x12\x10\n" +
-	"\x03p95\x18\x06 \x01(\x01R\x03p952\xc7\x06\n" +
+	"\x03p95\x18\x06 \x01(\x01R\x03p952\x99\a\n" +
 	"\fAdminService\x12P\n" +
 	"\tListTasks\x12 .sabha.admin.v1.ListTasksRequest\x1a!.sabha.admin.v1.ListTasksResponse\x12M\n" +
 	"\bListHops\x12\x1f.sabha.admin.v1.ListHopsRequest\x1a .sabha.admin.v1.ListHopsResponse\x12_\n" +
@@ -2148,7 +2246,8 @@ const file_sabha_admin_v1_admin_proto_rawDesc = "" +
 	"\vCancelTasks\x12\".sabha.admin.v1.CancelTasksRequest\x1a#.sabha.admin.v1.CancelTasksResponse\x12S\n" +
 	"\n" +
 	"GetFigures\x12!.sabha.admin.v1.GetFiguresRequest\x1a\".sabha.admin.v1.GetFiguresResponse\x12F\n" +
-	"\x05Watch\x12\x1c.sabha.admin.v1.WatchRequest\x1a\x1d.sabha.admin.v1.WatchResponse0\x01B&Z$sabha.dev/gen/sabha/admin/v1;adminv1b\x06proto3"
+	"\x05Watch\x12\x1c.sabha.admin.v1.WatchRequest\x1a\x1d.sabha.admin.v1.WatchResponse0\x01\x12P\n" +
+	"\tGetStates\x12 .sabha.admin.v1.GetStatesRequest\x1a!.sabha.admin.v1.GetStatesResponseB&Z$sabha.dev/gen/sabha/admin/v1;adminv1b\x06proto3"
 
 var (
 	file_sabha_admin_v1_admin_proto_rawDescOnce sync.Once
@@ -2162,86 +2261,92 @@ func file_sabha_admin_v1_admin_proto_rawDescGZIP() []byte {
 	return file_sabha_admin_v1_admin_proto_rawDescData
 }
 
-var file_sabha_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_sabha_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_sabha_admin_v1_admin_proto_goTypes = []any{
-	(*WatchRequest)(nil),           // 0: sabha.admin.v1.WatchRequest
-	(*WatchResponse)(nil),          // 1: sabha.admin.v1.WatchResponse
-	(*GetCardRequest)(nil),         // 2: sabha.admin.v1.GetCardRequest
-	(*GetCardResponse)(nil),        // 3: sabha.admin.v1.GetCardResponse
-	(*ListTasksRequest)(nil),       // 4: sabha.admin.v1.ListTasksRequest
-	(*ListTasksResponse)(nil),      // 5: sabha.admin.v1.ListTasksResponse
-	(*TaskSummary)(nil),            // 6: sabha.admin.v1.TaskSummary
-	(*ListDeadPushesRequest)(nil),  // 7: sabha.admin.v1.ListDeadPushesRequest
-	(*ListDeadPushesResponse)(nil), // 8: sabha.admin.v1.ListDeadPushesResponse
-	(*DeadPush)(nil),               // 9: sabha.admin.v1.DeadPush
-	(*ResendPushRequest)(nil),      // 10: sabha.admin.v1.ResendPushRequest
-	(*ResendPushResponse)(nil),     // 11: sabha.admin.v1.ResendPushResponse
-	(*ListHopsRequest)(nil),        // 12: sabha.admin.v1.ListHopsRequest
-	(*ListHopsResponse)(nil),       // 13: sabha.admin.v1.ListHopsResponse
-	(*Hop)(nil),                    // 14: sabha.admin.v1.Hop
-	(*GetTaskRequest)(nil),         // 15: sabha.admin.v1.GetTaskRequest
-	(*GetTaskResponse)(nil),        // 16: sabha.admin.v1.GetTaskResponse
-	(*ListEventsRequest)(nil),      // 17: sabha.admin.v1.ListEventsRequest
-	(*ListEventsResponse)(nil),     // 18: sabha.admin.v1.ListEventsResponse
-	(*TaskEvent)(nil),              // 19: sabha.admin.v1.TaskEvent
-	(*CancelTasksRequest)(nil),     // 20: sabha.admin.v1.CancelTasksRequest
-	(*CancelTasksResponse)(nil),    // 21: sabha.admin.v1.CancelTasksResponse
-	(*CancelOutcome)(nil),          // 22: sabha.admin.v1.CancelOutcome
-	(*GetFiguresRequest)(nil),      // 23: sabha.admin.v1.GetFiguresRequest
-	(*GetFiguresResponse)(nil),     // 24: sabha.admin.v1.GetFiguresResponse
-	(*Bucket)(nil),                 // 25: sabha.admin.v1.Bucket
-	(*SkillFigures)(nil),           // 26: sabha.admin.v1.SkillFigures
-	nil,                            // 27: sabha.admin.v1.ListTasksResponse.CountsEntry
-	nil,                            // 28: sabha.admin.v1.GetFiguresResponse.TasksEntry
-	(*timestamppb.Timestamp)(nil),  // 29: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),        // 30: google.protobuf.Struct
+	(*GetStatesRequest)(nil),       // 0: sabha.admin.v1.GetStatesRequest
+	(*GetStatesResponse)(nil),      // 1: sabha.admin.v1.GetStatesResponse
+	(*WatchRequest)(nil),           // 2: sabha.admin.v1.WatchRequest
+	(*WatchResponse)(nil),          // 3: sabha.admin.v1.WatchResponse
+	(*GetCardRequest)(nil),         // 4: sabha.admin.v1.GetCardRequest
+	(*GetCardResponse)(nil),        // 5: sabha.admin.v1.GetCardResponse
+	(*ListTasksRequest)(nil),       // 6: sabha.admin.v1.ListTasksRequest
+	(*ListTasksResponse)(nil),      // 7: sabha.admin.v1.ListTasksResponse
+	(*TaskSummary)(nil),            // 8: sabha.admin.v1.TaskSummary
+	(*ListDeadPushesRequest)(nil),  // 9: sabha.admin.v1.ListDeadPushesRequest
+	(*ListDeadPushesResponse)(nil), // 10: sabha.admin.v1.ListDeadPushesResponse
+	(*DeadPush)(nil),               // 11: sabha.admin.v1.DeadPush
+	(*ResendPushRequest)(nil),      // 12: sabha.admin.v1.ResendPushRequest
+	(*ResendPushResponse)(nil),     // 13: sabha.admin.v1.ResendPushResponse
+	(*ListHopsRequest)(nil),        // 14: sabha.admin.v1.ListHopsRequest
+	(*ListHopsResponse)(nil),       // 15: sabha.admin.v1.ListHopsResponse
+	(*Hop)(nil),                    // 16: sabha.admin.v1.Hop
+	(*GetTaskRequest)(nil),         // 17: sabha.admin.v1.GetTaskRequest
+	(*GetTaskResponse)(nil),        // 18: sabha.admin.v1.GetTaskResponse
+	(*ListEventsRequest)(nil),      // 19: sabha.admin.v1.ListEventsRequest
+	(*ListEventsResponse)(nil),     // 20: sabha.admin.v1.ListEventsResponse
+	(*TaskEvent)(nil),              // 21: sabha.admin.v1.TaskEvent
+	(*CancelTasksRequest)(nil),     // 22: sabha.admin.v1.CancelTasksRequest
+	(*CancelTasksResponse)(nil),    // 23: sabha.admin.v1.CancelTasksResponse
+	(*CancelOutcome)(nil),          // 24: sabha.admin.v1.CancelOutcome
+	(*GetFiguresRequest)(nil),      // 25: sabha.admin.v1.GetFiguresRequest
+	(*GetFiguresResponse)(nil),     // 26: sabha.admin.v1.GetFiguresResponse
+	(*Bucket)(nil),                 // 27: sabha.admin.v1.Bucket
+	(*SkillFigures)(nil),           // 28: sabha.admin.v1.SkillFigures
+	nil,                            // 29: sabha.admin.v1.GetStatesResponse.StatesEntry
+	nil,                            // 30: sabha.admin.v1.ListTasksResponse.CountsEntry
+	nil,                            // 31: sabha.admin.v1.GetFiguresResponse.TasksEntry
+	(*timestamppb.Timestamp)(nil),  // 32: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),        // 33: google.protobuf.Struct
 }
 var file_sabha_admin_v1_admin_proto_depIdxs = []int32{
-	29, // 0: sabha.admin.v1.ListTasksRequest.created_after:type_name -> google.protobuf.Timestamp
-	29, // 1: sabha.admin.v1.ListTasksRequest.created_before:type_name -> google.protobuf.Timestamp
-	6,  // 2: sabha.admin.v1.ListTasksResponse.tasks:type_name -> sabha.admin.v1.TaskSummary
-	27, // 3: sabha.admin.v1.ListTasksResponse.counts:type_name -> sabha.admin.v1.ListTasksResponse.CountsEntry
-	29, // 4: sabha.admin.v1.TaskSummary.created_at:type_name -> google.protobuf.Timestamp
-	29, // 5: sabha.admin.v1.TaskSummary.status_at:type_name -> google.protobuf.Timestamp
-	30, // 6: sabha.admin.v1.TaskSummary.plan:type_name -> google.protobuf.Struct
-	9,  // 7: sabha.admin.v1.ListDeadPushesResponse.pushes:type_name -> sabha.admin.v1.DeadPush
-	29, // 8: sabha.admin.v1.DeadPush.disabled_at:type_name -> google.protobuf.Timestamp
-	14, // 9: sabha.admin.v1.ListHopsResponse.hops:type_name -> sabha.admin.v1.Hop
-	29, // 10: sabha.admin.v1.Hop.started_at:type_name -> google.protobuf.Timestamp
-	29, // 11: sabha.admin.v1.Hop.ended_at:type_name -> google.protobuf.Timestamp
-	6,  // 12: sabha.admin.v1.GetTaskResponse.summary:type_name -> sabha.admin.v1.TaskSummary
-	19, // 13: sabha.admin.v1.ListEventsResponse.events:type_name -> sabha.admin.v1.TaskEvent
-	29, // 14: sabha.admin.v1.TaskEvent.at:type_name -> google.protobuf.Timestamp
-	22, // 15: sabha.admin.v1.CancelTasksResponse.outcomes:type_name -> sabha.admin.v1.CancelOutcome
-	28, // 16: sabha.admin.v1.GetFiguresResponse.tasks:type_name -> sabha.admin.v1.GetFiguresResponse.TasksEntry
-	25, // 17: sabha.admin.v1.GetFiguresResponse.buckets:type_name -> sabha.admin.v1.Bucket
-	26, // 18: sabha.admin.v1.GetFiguresResponse.skills:type_name -> sabha.admin.v1.SkillFigures
-	29, // 19: sabha.admin.v1.Bucket.from:type_name -> google.protobuf.Timestamp
-	4,  // 20: sabha.admin.v1.AdminService.ListTasks:input_type -> sabha.admin.v1.ListTasksRequest
-	12, // 21: sabha.admin.v1.AdminService.ListHops:input_type -> sabha.admin.v1.ListHopsRequest
-	7,  // 22: sabha.admin.v1.AdminService.ListDeadPushes:input_type -> sabha.admin.v1.ListDeadPushesRequest
-	10, // 23: sabha.admin.v1.AdminService.ResendPush:input_type -> sabha.admin.v1.ResendPushRequest
-	2,  // 24: sabha.admin.v1.AdminService.GetCard:input_type -> sabha.admin.v1.GetCardRequest
-	15, // 25: sabha.admin.v1.AdminService.GetTask:input_type -> sabha.admin.v1.GetTaskRequest
-	17, // 26: sabha.admin.v1.AdminService.ListEvents:input_type -> sabha.admin.v1.ListEventsRequest
-	20, // 27: sabha.admin.v1.AdminService.CancelTasks:input_type -> sabha.admin.v1.CancelTasksRequest
-	23, // 28: sabha.admin.v1.AdminService.GetFigures:input_type -> sabha.admin.v1.GetFiguresRequest
-	0,  // 29: sabha.admin.v1.AdminService.Watch:input_type -> sabha.admin.v1.WatchRequest
-	5,  // 30: sabha.admin.v1.AdminService.ListTasks:output_type -> sabha.admin.v1.ListTasksResponse
-	13, // 31: sabha.admin.v1.AdminService.ListHops:output_type -> sabha.admin.v1.ListHopsResponse
-	8,  // 32: sabha.admin.v1.AdminService.ListDeadPushes:output_type -> sabha.admin.v1.ListDeadPushesResponse
-	11, // 33: sabha.admin.v1.AdminService.ResendPush:output_type -> sabha.admin.v1.ResendPushResponse
-	3,  // 34: sabha.admin.v1.AdminService.GetCard:output_type -> sabha.admin.v1.GetCardResponse
-	16, // 35: sabha.admin.v1.AdminService.GetTask:output_type -> sabha.admin.v1.GetTaskResponse
-	18, // 36: sabha.admin.v1.AdminService.ListEvents:output_type -> sabha.admin.v1.ListEventsResponse
-	21, // 37: sabha.admin.v1.AdminService.CancelTasks:output_type -> sabha.admin.v1.CancelTasksResponse
-	24, // 38: sabha.admin.v1.AdminService.GetFigures:output_type -> sabha.admin.v1.GetFiguresResponse
-	1,  // 39: sabha.admin.v1.AdminService.Watch:output_type -> sabha.admin.v1.WatchResponse
-	30, // [30:40] is the sub-list for method output_type
-	20, // [20:30] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	29, // 0: sabha.admin.v1.GetStatesResponse.states:type_name -> sabha.admin.v1.GetStatesResponse.StatesEntry
+	32, // 1: sabha.admin.v1.ListTasksRequest.created_after:type_name -> google.protobuf.Timestamp
+	32, // 2: sabha.admin.v1.ListTasksRequest.created_before:type_name -> google.protobuf.Timestamp
+	8,  // 3: sabha.admin.v1.ListTasksResponse.tasks:type_name -> sabha.admin.v1.TaskSummary
+	30, // 4: sabha.admin.v1.ListTasksResponse.counts:type_name -> sabha.admin.v1.ListTasksResponse.CountsEntry
+	32, // 5: sabha.admin.v1.TaskSummary.created_at:type_name -> google.protobuf.Timestamp
+	32, // 6: sabha.admin.v1.TaskSummary.status_at:type_name -> google.protobuf.Timestamp
+	33, // 7: sabha.admin.v1.TaskSummary.plan:type_name -> google.protobuf.Struct
+	11, // 8: sabha.admin.v1.ListDeadPushesResponse.pushes:type_name -> sabha.admin.v1.DeadPush
+	32, // 9: sabha.admin.v1.DeadPush.disabled_at:type_name -> google.protobuf.Timestamp
+	16, // 10: sabha.admin.v1.ListHopsResponse.hops:type_name -> sabha.admin.v1.Hop
+	32, // 11: sabha.admin.v1.Hop.started_at:type_name -> google.protobuf.Timestamp
+	32, // 12: sabha.admin.v1.Hop.ended_at:type_name -> google.protobuf.Timestamp
+	8,  // 13: sabha.admin.v1.GetTaskResponse.summary:type_name -> sabha.admin.v1.TaskSummary
+	21, // 14: sabha.admin.v1.ListEventsResponse.events:type_name -> sabha.admin.v1.TaskEvent
+	32, // 15: sabha.admin.v1.TaskEvent.at:type_name -> google.protobuf.Timestamp
+	24, // 16: sabha.admin.v1.CancelTasksResponse.outcomes:type_name -> sabha.admin.v1.CancelOutcome
+	31, // 17: sabha.admin.v1.GetFiguresResponse.tasks:type_name -> sabha.admin.v1.GetFiguresResponse.TasksEntry
+	27, // 18: sabha.admin.v1.GetFiguresResponse.buckets:type_name -> sabha.admin.v1.Bucket
+	28, // 19: sabha.admin.v1.GetFiguresResponse.skills:type_name -> sabha.admin.v1.SkillFigures
+	32, // 20: sabha.admin.v1.Bucket.from:type_name -> google.protobuf.Timestamp
+	6,  // 21: sabha.admin.v1.AdminService.ListTasks:input_type -> sabha.admin.v1.ListTasksRequest
+	14, // 22: sabha.admin.v1.AdminService.ListHops:input_type -> sabha.admin.v1.ListHopsRequest
+	9,  // 23: sabha.admin.v1.AdminService.ListDeadPushes:input_type -> sabha.admin.v1.ListDeadPushesRequest
+	12, // 24: sabha.admin.v1.AdminService.ResendPush:input_type -> sabha.admin.v1.ResendPushRequest
+	4,  // 25: sabha.admin.v1.AdminService.GetCard:input_type -> sabha.admin.v1.GetCardRequest
+	17, // 26: sabha.admin.v1.AdminService.GetTask:input_type -> sabha.admin.v1.GetTaskRequest
+	19, // 27: sabha.admin.v1.AdminService.ListEvents:input_type -> sabha.admin.v1.ListEventsRequest
+	22, // 28: sabha.admin.v1.AdminService.CancelTasks:input_type -> sabha.admin.v1.CancelTasksRequest
+	25, // 29: sabha.admin.v1.AdminService.GetFigures:input_type -> sabha.admin.v1.GetFiguresRequest
+	2,  // 30: sabha.admin.v1.AdminService.Watch:input_type -> sabha.admin.v1.WatchRequest
+	0,  // 31: sabha.admin.v1.AdminService.GetStates:input_type -> sabha.admin.v1.GetStatesRequest
+	7,  // 32: sabha.admin.v1.AdminService.ListTasks:output_type -> sabha.admin.v1.ListTasksResponse
+	15, // 33: sabha.admin.v1.AdminService.ListHops:output_type -> sabha.admin.v1.ListHopsResponse
+	10, // 34: sabha.admin.v1.AdminService.ListDeadPushes:output_type -> sabha.admin.v1.ListDeadPushesResponse
+	13, // 35: sabha.admin.v1.AdminService.ResendPush:output_type -> sabha.admin.v1.ResendPushResponse
+	5,  // 36: sabha.admin.v1.AdminService.GetCard:output_type -> sabha.admin.v1.GetCardResponse
+	18, // 37: sabha.admin.v1.AdminService.GetTask:output_type -> sabha.admin.v1.GetTaskResponse
+	20, // 38: sabha.admin.v1.AdminService.ListEvents:output_type -> sabha.admin.v1.ListEventsResponse
+	23, // 39: sabha.admin.v1.AdminService.CancelTasks:output_type -> sabha.admin.v1.CancelTasksResponse
+	26, // 40: sabha.admin.v1.AdminService.GetFigures:output_type -> sabha.admin.v1.GetFiguresResponse
+	3,  // 41: sabha.admin.v1.AdminService.Watch:output_type -> sabha.admin.v1.WatchResponse
+	1,  // 42: sabha.admin.v1.AdminService.GetStates:output_type -> sabha.admin.v1.GetStatesResponse
+	32, // [32:43] is the sub-list for method output_type
+	21, // [21:32] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_sabha_admin_v1_admin_proto_init() }
@@ -2255,7 +2360,7 @@ func file_sabha_admin_v1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sabha_admin_v1_admin_proto_rawDesc), len(file_sabha_admin_v1_admin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   29,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

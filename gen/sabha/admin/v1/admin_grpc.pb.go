@@ -31,6 +31,7 @@ const (
 	AdminService_CancelTasks_FullMethodName    = "/sabha.admin.v1.AdminService/CancelTasks"
 	AdminService_GetFigures_FullMethodName     = "/sabha.admin.v1.AdminService/GetFigures"
 	AdminService_Watch_FullMethodName          = "/sabha.admin.v1.AdminService/Watch"
+	AdminService_GetStates_FullMethodName      = "/sabha.admin.v1.AdminService/GetStates"
 )
 
 // AdminServiceClient is the client API for AdminService service.
@@ -60,6 +61,9 @@ type AdminServiceClient interface {
 	// Watch tells which tasks change, from its first answer on, whoever changes them. It is a
 	// hint to read them again: the service may leave out what it was not told in time.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error)
+	// GetStates gives the states of tasks that the calling service has started, so that it
+	// may look at thousands that it waits for.
+	GetStates(ctx context.Context, in *GetStatesRequest, opts ...grpc.CallOption) (*GetStatesResponse, error)
 }
 
 type adminServiceClient struct {
@@ -179,6 +183,16 @@ func (c *adminServiceClient) Watch(ctx context.Context, in *WatchRequest, opts .
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type AdminService_WatchClient = grpc.ServerStreamingClient[WatchResponse]
 
+func (c *adminServiceClient) GetStates(ctx context.Context, in *GetStatesRequest, opts ...grpc.CallOption) (*GetStatesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetStatesResponse)
+	err := c.cc.Invoke(ctx, AdminService_GetStates_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServiceServer is the server API for AdminService service.
 // All implementations must embed UnimplementedAdminServiceServer
 // for forward compatibility.
@@ -206,6 +220,9 @@ type AdminServiceServer interface {
 	// Watch tells which tasks change, from its first answer on, whoever changes them. It is a
 	// hint to read them again: the service may leave out what it was not told in time.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error
+	// GetStates gives the states of tasks that the calling service has started, so that it
+	// may look at thousands that it waits for.
+	GetStates(context.Context, *GetStatesRequest) (*GetStatesResponse, error)
 	mustEmbedUnimplementedAdminServiceServer()
 }
 
@@ -245,6 +262,9 @@ func (UnimplementedAdminServiceServer) GetFigures(context.Context, *GetFiguresRe
 }
 func (UnimplementedAdminServiceServer) Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error {
 	return status.Error(codes.Unimplemented, "method Watch not implemented")
+}
+func (UnimplementedAdminServiceServer) GetStates(context.Context, *GetStatesRequest) (*GetStatesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetStates not implemented")
 }
 func (UnimplementedAdminServiceServer) mustEmbedUnimplementedAdminServiceServer() {}
 func (UnimplementedAdminServiceServer) testEmbeddedByValue()                      {}
@@ -440,6 +460,24 @@ func _AdminService_Watch_Handler(srv interface{}, stream grpc.ServerStream) erro
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type AdminService_WatchServer = grpc.ServerStreamingServer[WatchResponse]
 
+func _AdminService_GetStates_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetStatesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).GetStates(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_GetStates_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).GetStates(ctx, req.(*GetStatesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // AdminService_ServiceDesc is the grpc.ServiceDesc for AdminService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -482,6 +520,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetFigures",
 			Handler:    _AdminService_GetFigures_Handler,
+		},
+		{
+			MethodName: "GetStates",
+			Handler:    _AdminService_GetStates_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
