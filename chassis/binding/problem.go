@@ -108,6 +108,20 @@ func Refusal(err error) (int, []byte) {
 	return p.http, p.appendJSON(nil)
 }
 
+// RefuseMethod answers a request whose method its path does not take, as HTTP+JSON does:
+// 405 with what it takes, sorted.
+func RefuseMethod(w http.ResponseWriter, r *http.Request, takes ...string) {
+	allow := strings.Join(takes, ", ")
+	p := wrongVerb(r.Method, allow)
+	body := p.appendJSON(nil)
+	h := w.Header()
+	h.Set("Allow", allow)
+	h.Set("Content-Type", typeJSON)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(p.http)
+	_, _ = w.Write(body) // a client that has gone needs no answer
+}
+
 func noSuchPath() problem {
 	return problem{
 		code: codes.NotFound, http: http.StatusNotFound,

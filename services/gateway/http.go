@@ -51,10 +51,10 @@ func (r *Running) serveHTTP(c Config, guard *edge.Guard, source *cards.Source, p
 		return err
 	}
 	paths := map[string]http.Handler{
-		push.KeysPath: keys,
-		"/healthz":    operators,
-		"/readyz":     service.Probe(ready),
-		"/metrics":    guard.Handler(operators, identity.Operator, identity.Auditor, identity.Admin),
+		push.KeysPath: read(keys),
+		"/healthz":    read(operators),
+		"/readyz":     read(service.Probe(ready)),
+		"/metrics":    read(guard.Handler(operators, identity.Operator, identity.Auditor, identity.Admin)),
 	}
 	for path, h := range c.Mount {
 		if _, taken := paths[path]; taken {
@@ -109,6 +109,17 @@ func publishedKeys(keys identity.Keyring) (http.Handler, error) {
 		h.Set("ETag", tag)
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 	}), nil
+}
+
+// read is a handler of what can only be read.
+func read(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			binding.RefuseMethod(w, r, http.MethodGet, http.MethodHead)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // handler serves a few fixed paths; all others are A2A's. It is no ServeMux,

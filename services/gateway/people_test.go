@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,7 +80,7 @@ func TestReviewsAreServedAsHTTPAndJSON(t *testing.T) {
 		{"a wrong field", "POST", "/v1/review/items/i7:decide", `{"digets":"d1"}`, rita, 400, "", `the body is not what this call takes: (line 1:2): unknown field "digets"`},
 		{"no JSON", "POST", "/v1/review/items/i7:decide", `approve`, rita, 400, "", "the body is not what this call takes"},
 		{"too much", "POST", "/v1/review/items/i7:decide", `{"digest":"` + strings.Repeat("d", 5<<20) + `"}`, rita, 400, "", "the body has more than 4194304 bytes"},
-		{"another method", "DELETE", "/v1/review/items/i7", "", rita, 501, "", ""},
+		{"another method", "DELETE", "/v1/review/items/i7", "", rita, 405, "", "this path takes GET, not DELETE"},
 		{"another path", "GET", "/v1/review/nothing", "", rita, 404, "", ""},
 		{"what the service does not serve", "GET", "/v1/review/queues", "", rita, 403, "PERMISSION_DENIED", ""},
 	} {
@@ -111,6 +112,39 @@ func TestReviewsAreServedAsHTTPAndJSON(t *testing.T) {
 	r.stopPersona("review")
 	if code, _, text := r.do(t, "GET", "/v1/review/items", "", rita); code != 503 || !strings.Contains(text, "reviews cannot be reached at the moment") {
 		t.Errorf("without the service: %d %s", code, text)
+	}
+}
+
+// Every path of HTTP says which methods it takes to whoever comes with another one.
+func TestAWrongMethodIsToldWhichAreRight(t *testing.T) {
+	r := start(t, withReviews)
+	const get, read, post = "GET", "GET, HEAD", "POST"
+	for path, allow := range map[string]string{
+		"/v1/review/items": get, "/v1/review/items/i7": get, "/v1/review/queues": get, "/v1/review/discussions": get, "/v1/review/discussions/d1": get,
+		"/v1/review/items/i7:claim": post, "/v1/review/items/i7:release": post, "/v1/review/items/i7:reassign": post, "/v1/review/items/i7:decide": post,
+		"/v1/review/items/i7:ask": post, "/v1/review/items:decide": post, "/v1/review/discussions/d1:reply": post, "/v1/review/discussions/d1:acknowledge": post,
+		"/healthz": read, "/readyz": read, "/metrics": read, "/.well-known/jwks.json": read,
+		"/.well-known/agent-card.json": read, "/message:send": post, "/message:stream": post, "/tasks": get, "/tasks/t7": get, "/tasks/t7:cancel": post, "/rpc": post,
+		"/tasks/t7/pushNotificationConfigs": "GET, POST", "/tasks/t7/pushNotificationConfigs/c1": "DELETE, GET", "/extendedAgentCard": get,
+		"/tasks/t7:subscribe": "GET, POST",
+	} {
+		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+			if slices.Contains(strings.Split(allow, ", "), method) {
+				continue
+			}
+			code, header, text := r.do(t, method, path, "", []string{"X-API-Key: " + r.operator})
+			want := `{"error":{"code":405,"status":"UNIMPLEMENTED","message":"this path takes ` + header.Get("Allow") + `, not ` + method + `","details":[]}}`
+			allowed := strings.Split(header.Get("Allow"), ", ")
+			slices.Sort(allowed)
+			if code != 405 || strings.Join(allowed, ", ") != allow || text != want {
+				t.Errorf("%s %s: %d, takes %q, %s; want it to take %q", method, path, code, header.Get("Allow"), text, allow)
+			}
+		}
+	}
+	for _, path := range []string{"/v1/review/nothing", "/v1/review/items/i7/more"} {
+		if code, header, text := r.do(t, "POST", path, "{}", []string{"X-API-Key: " + r.operator}); code != 404 || header.Get("Allow") != "" {
+			t.Errorf("POST %s: %d %s", path, code, text)
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,6 +46,7 @@ func Handler(conn *grpc.ClientConn, maxBody int64) (http.Handler, error) {
 		runtime.WithErrorHandler(func(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
 			refuse(w, err)
 		}),
+		runtime.WithMiddlewares(probing),
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
 	)
@@ -59,11 +62,63 @@ func Handler(conn *grpc.ClientConn, maxBody int64) (http.Handler, error) {
 				return
 			}
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		w.Header().Set("Cache-Control", "no-store")
+		if takes := methods(mux, r.URL); len(takes) > 0 && !slices.Contains(takes, r.Method) {
+			binding.RefuseMethod(w, r, takes...)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		mux.ServeHTTP(w, r)
 	}), err
 }
+
+// probe notes whether a handler takes a request, in place of the handler.
+type probe struct{ taken bool }
+
+type probeKey struct{}
+
+func probing(next runtime.HandlerFunc) runtime.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request, params map[string]string) {
+		if p, ok := r.Context().Value(probeKey{}).(*probe); ok {
+			p.taken = true
+			return
+		}
+		next(w, r, params)
+	}
+}
+
+// methods gives those that a path takes, sorted. A path with a verb, such as items/i7:claim,
+// takes its POST alone: without it the verb would be read as a part of the id.
+func methods(mux *runtime.ServeMux, u *url.URL) []string {
+	takes := func(method string) bool {
+		p := &probe{}
+		r := &http.Request{Method: method, URL: u, Header: http.Header{}, Body: http.NoBody}
+		mux.ServeHTTP(discard{}, r.WithContext(context.WithValue(context.Background(), probeKey{}, p)))
+		return p.taken
+	}
+	last := u.Path[strings.LastIndex(u.Path, "/")+1:]
+	switch get, post := takes(http.MethodGet), takes(http.MethodPost); {
+	case post && strings.Contains(last, ":") || post && !get:
+		return []string{http.MethodPost}
+	case get && post:
+		return []string{http.MethodGet, http.MethodPost}
+	case get:
+		return []string{http.MethodGet}
+	}
+	return nil
+}
+
+// discard is where a probe's answer goes.
+type discard struct{}
+
+// Header is one of its own each time.
+func (discard) Header() http.Header { return http.Header{} }
+
+// Write takes everything.
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+// WriteHeader does nothing.
+func (discard) WriteHeader(int) {}
 
 func refuse(w http.ResponseWriter, err error) {
 	code, body := binding.Refusal(err)
