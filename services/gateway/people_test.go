@@ -120,7 +120,7 @@ func TestAWrongMethodIsToldWhichAreRight(t *testing.T) {
 	r := start(t, withReviews)
 	const get, read, post = "GET", "GET, HEAD", "POST"
 	for path, allow := range map[string]string{
-		"/v1/review/items": get, "/v1/review/items/i7": get, "/v1/review/queues": get, "/v1/review/discussions": get, "/v1/review/discussions/d1": get,
+		"/v1/review/items": get, "/v1/review/items/i7": get, "/v1/review/items/i7/people": get, "/v1/review/queues": get, "/v1/review/discussions": get, "/v1/review/discussions/d1": get,
 		"/v1/review/items/i7:claim": post, "/v1/review/items/i7:release": post, "/v1/review/items/i7:reassign": post, "/v1/review/items/i7:decide": post,
 		"/v1/review/items/i7:ask": post, "/v1/review/items:decide": post, "/v1/review/discussions/d1:reply": post, "/v1/review/discussions/d1:acknowledge": post,
 		"/healthz": read, "/readyz": read, "/metrics": read, "/.well-known/jwks.json": read,

@@ -80,6 +80,7 @@ var decided = map[string]who{
 	reviewv1.ReviewService_Claim_FullMethodName:                      people,
 	reviewv1.ReviewService_Release_FullMethodName:                    people,
 	reviewv1.ReviewService_Reassign_FullMethodName:                   people,
+	reviewv1.ReviewService_ListPeople_FullMethodName:                 people,
 	reviewv1.ReviewService_Decide_FullMethodName:                     people,
 	reviewv1.ReviewService_DecideBatch_FullMethodName:                people,
 	reviewv1.ReviewService_Ask_FullMethodName:                        people,

@@ -19,6 +19,7 @@ import (
 	"sabha.dev/services/review/internal/item"
 	"sabha.dev/services/review/internal/notice"
 	"sabha.dev/services/review/internal/policy"
+	"sabha.dev/services/review/internal/roster"
 	"sabha.dev/services/review/internal/sqlstore"
 	"sabha.dev/services/review/migrations"
 )
@@ -68,7 +69,9 @@ func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, er
 	}
 	items.Told = sender.Told
 	tasks := &tasks{}
-	people := desk.New(items, tasks, queues{rules}, changes{sender, tasks}, b.Clock)
+	people := desk.New(desk.Config{
+		Items: items, Tasks: tasks, Queues: queues{rules}, Changes: changes{sender, tasks}, People: roster.New(b.DB, b.Clock), Clock: b.Clock, Log: b.Log,
+	})
 	board := discussion.NewBoard(b.DB, b.Clock)
 	a := a2aagent.New(items, rules, b.Clock, counts, b.Release, board.Skill())
 	a.Route = discussion.Route

@@ -1481,6 +1481,96 @@ func (x *ReassignResponse) GetItem() *Item {
 	return nil
 }
 
+type ListPeopleRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the item.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPeopleRequest) Reset() {
+	*x = ListPeopleRequest{}
+	mi := &file_sabha_review_v1_review_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPeopleRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPeopleRequest) ProtoMessage() {}
+
+func (x *ListPeopleRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_review_v1_review_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPeopleRequest.ProtoReflect.Descriptor instead.
+func (*ListPeopleRequest) Descriptor() ([]byte, []int) {
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ListPeopleRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type ListPeopleResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Each organisation/subject, sorted; at most 1,000.
+	People        []string `protobuf:"bytes,1,rep,name=people,proto3" json:"people,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPeopleResponse) Reset() {
+	*x = ListPeopleResponse{}
+	mi := &file_sabha_review_v1_review_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPeopleResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPeopleResponse) ProtoMessage() {}
+
+func (x *ListPeopleResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_review_v1_review_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPeopleResponse.ProtoReflect.Descriptor instead.
+func (*ListPeopleResponse) Descriptor() ([]byte, []int) {
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ListPeopleResponse) GetPeople() []string {
+	if x != nil {
+		return x.People
+	}
+	return nil
+}
+
 type DecideRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -1497,7 +1587,7 @@ type DecideRequest struct {
 
 func (x *DecideRequest) Reset() {
 	*x = DecideRequest{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[16]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1509,7 +1599,7 @@ func (x *DecideRequest) String() string {
 func (*DecideRequest) ProtoMessage() {}
 
 func (x *DecideRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[16]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1522,7 +1612,7 @@ func (x *DecideRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideRequest.ProtoReflect.Descriptor instead.
 func (*DecideRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{16}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DecideRequest) GetId() string {
@@ -1569,7 +1659,7 @@ type DecideResponse struct {
 
 func (x *DecideResponse) Reset() {
 	*x = DecideResponse{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[17]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1581,7 +1671,7 @@ func (x *DecideResponse) String() string {
 func (*DecideResponse) ProtoMessage() {}
 
 func (x *DecideResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[17]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1594,7 +1684,7 @@ func (x *DecideResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideResponse.ProtoReflect.Descriptor instead.
 func (*DecideResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{17}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DecideResponse) GetItem() *Item {
@@ -1614,7 +1704,7 @@ type DecideBatchRequest struct {
 
 func (x *DecideBatchRequest) Reset() {
 	*x = DecideBatchRequest{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[18]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1626,7 +1716,7 @@ func (x *DecideBatchRequest) String() string {
 func (*DecideBatchRequest) ProtoMessage() {}
 
 func (x *DecideBatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[18]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1639,7 +1729,7 @@ func (x *DecideBatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideBatchRequest.ProtoReflect.Descriptor instead.
 func (*DecideBatchRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{18}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DecideBatchRequest) GetDecisions() []*DecideRequest {
@@ -1659,7 +1749,7 @@ type DecideBatchResponse struct {
 
 func (x *DecideBatchResponse) Reset() {
 	*x = DecideBatchResponse{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[19]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1671,7 +1761,7 @@ func (x *DecideBatchResponse) String() string {
 func (*DecideBatchResponse) ProtoMessage() {}
 
 func (x *DecideBatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[19]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1684,7 +1774,7 @@ func (x *DecideBatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideBatchResponse.ProtoReflect.Descriptor instead.
 func (*DecideBatchResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{19}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DecideBatchResponse) GetOutcomes() []*BatchOutcome {
@@ -1708,7 +1798,7 @@ type BatchOutcome struct {
 
 func (x *BatchOutcome) Reset() {
 	*x = BatchOutcome{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[20]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1720,7 +1810,7 @@ func (x *BatchOutcome) String() string {
 func (*BatchOutcome) ProtoMessage() {}
 
 func (x *BatchOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[20]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1733,7 +1823,7 @@ func (x *BatchOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchOutcome.ProtoReflect.Descriptor instead.
 func (*BatchOutcome) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{20}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *BatchOutcome) GetId() string {
@@ -1774,7 +1864,7 @@ type AskRequest struct {
 
 func (x *AskRequest) Reset() {
 	*x = AskRequest{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[21]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1786,7 +1876,7 @@ func (x *AskRequest) String() string {
 func (*AskRequest) ProtoMessage() {}
 
 func (x *AskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[21]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1799,7 +1889,7 @@ func (x *AskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskRequest.ProtoReflect.Descriptor instead.
 func (*AskRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{21}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *AskRequest) GetId() string {
@@ -1825,7 +1915,7 @@ type AskResponse struct {
 
 func (x *AskResponse) Reset() {
 	*x = AskResponse{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[22]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1837,7 +1927,7 @@ func (x *AskResponse) String() string {
 func (*AskResponse) ProtoMessage() {}
 
 func (x *AskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[22]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1850,7 +1940,7 @@ func (x *AskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskResponse.ProtoReflect.Descriptor instead.
 func (*AskResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{22}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *AskResponse) GetItem() *Item {
@@ -1868,7 +1958,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[23]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1880,7 +1970,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[23]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1893,7 +1983,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{23}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{25}
 }
 
 type WatchResponse struct {
@@ -1909,7 +1999,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[24]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1921,7 +2011,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[24]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1934,7 +2024,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{24}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *WatchResponse) GetItemIds() []string {
@@ -1959,7 +2049,7 @@ type ListQueuesRequest struct {
 
 func (x *ListQueuesRequest) Reset() {
 	*x = ListQueuesRequest{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[25]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1971,7 +2061,7 @@ func (x *ListQueuesRequest) String() string {
 func (*ListQueuesRequest) ProtoMessage() {}
 
 func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[25]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1984,7 +2074,7 @@ func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueuesRequest.ProtoReflect.Descriptor instead.
 func (*ListQueuesRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{25}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{27}
 }
 
 type ListQueuesResponse struct {
@@ -1998,7 +2088,7 @@ type ListQueuesResponse struct {
 
 func (x *ListQueuesResponse) Reset() {
 	*x = ListQueuesResponse{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[26]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2010,7 +2100,7 @@ func (x *ListQueuesResponse) String() string {
 func (*ListQueuesResponse) ProtoMessage() {}
 
 func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[26]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2023,7 +2113,7 @@ func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueuesResponse.ProtoReflect.Descriptor instead.
 func (*ListQueuesResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{26}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListQueuesResponse) GetQueues() []*Queue {
@@ -2055,7 +2145,7 @@ type Queue struct {
 
 func (x *Queue) Reset() {
 	*x = Queue{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[27]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2067,7 +2157,7 @@ func (x *Queue) String() string {
 func (*Queue) ProtoMessage() {}
 
 func (x *Queue) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[27]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2080,7 +2170,7 @@ func (x *Queue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Queue.ProtoReflect.Descriptor instead.
 func (*Queue) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{27}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Queue) GetName() string {
@@ -2252,7 +2342,11 @@ const file_sabha_review_v1_review_proto_rawDesc = "" +
 	"\x02to\x18\x02 \x01(\tR\x02to\x12\x12\n" +
 	"\x04note\x18\x03 \x01(\tR\x04note\"=\n" +
 	"\x10ReassignResponse\x12)\n" +
-	"\x04item\x18\x01 \x01(\v2\x15.sabha.review.v1.ItemR\x04item\"\x99\x01\n" +
+	"\x04item\x18\x01 \x01(\v2\x15.sabha.review.v1.ItemR\x04item\"#\n" +
+	"\x11ListPeopleRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\",\n" +
+	"\x12ListPeopleResponse\x12\x16\n" +
+	"\x06people\x18\x01 \x03(\tR\x06people\"\x99\x01\n" +
 	"\rDecideRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\tR\x06digest\x12\x18\n" +
@@ -2305,13 +2399,15 @@ const file_sabha_review_v1_review_proto_rawDesc = "" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vKIND_RESULT\x10\x01\x12\x0f\n" +
 	"\vKIND_ACTION\x10\x02\x12\x15\n" +
-	"\x11KIND_CONFIRMATION\x10\x032\xa0\x06\n" +
+	"\x11KIND_CONFIRMATION\x10\x032\xf7\x06\n" +
 	"\rReviewService\x12R\n" +
 	"\tListItems\x12!.sabha.review.v1.ListItemsRequest\x1a\".sabha.review.v1.ListItemsResponse\x12L\n" +
 	"\aGetItem\x12\x1f.sabha.review.v1.GetItemRequest\x1a .sabha.review.v1.GetItemResponse\x12F\n" +
 	"\x05Claim\x12\x1d.sabha.review.v1.ClaimRequest\x1a\x1e.sabha.review.v1.ClaimResponse\x12L\n" +
 	"\aRelease\x12\x1f.sabha.review.v1.ReleaseRequest\x1a .sabha.review.v1.ReleaseResponse\x12O\n" +
-	"\bReassign\x12 .sabha.review.v1.ReassignRequest\x1a!.sabha.review.v1.ReassignResponse\x12I\n" +
+	"\bReassign\x12 .sabha.review.v1.ReassignRequest\x1a!.sabha.review.v1.ReassignResponse\x12U\n" +
+	"\n" +
+	"ListPeople\x12\".sabha.review.v1.ListPeopleRequest\x1a#.sabha.review.v1.ListPeopleResponse\x12I\n" +
 	"\x06Decide\x12\x1e.sabha.review.v1.DecideRequest\x1a\x1f.sabha.review.v1.DecideResponse\x12X\n" +
 	"\vDecideBatch\x12#.sabha.review.v1.DecideBatchRequest\x1a$.sabha.review.v1.DecideBatchResponse\x12@\n" +
 	"\x03Ask\x12\x1b.sabha.review.v1.AskRequest\x1a\x1c.sabha.review.v1.AskResponse\x12U\n" +
@@ -2332,7 +2428,7 @@ func file_sabha_review_v1_review_proto_rawDescGZIP() []byte {
 }
 
 var file_sabha_review_v1_review_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_sabha_review_v1_review_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_sabha_review_v1_review_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_sabha_review_v1_review_proto_goTypes = []any{
 	(State)(0),                    // 0: sabha.review.v1.State
 	(Kind)(0),                     // 1: sabha.review.v1.Kind
@@ -2352,81 +2448,85 @@ var file_sabha_review_v1_review_proto_goTypes = []any{
 	(*ReleaseResponse)(nil),       // 15: sabha.review.v1.ReleaseResponse
 	(*ReassignRequest)(nil),       // 16: sabha.review.v1.ReassignRequest
 	(*ReassignResponse)(nil),      // 17: sabha.review.v1.ReassignResponse
-	(*DecideRequest)(nil),         // 18: sabha.review.v1.DecideRequest
-	(*DecideResponse)(nil),        // 19: sabha.review.v1.DecideResponse
-	(*DecideBatchRequest)(nil),    // 20: sabha.review.v1.DecideBatchRequest
-	(*DecideBatchResponse)(nil),   // 21: sabha.review.v1.DecideBatchResponse
-	(*BatchOutcome)(nil),          // 22: sabha.review.v1.BatchOutcome
-	(*AskRequest)(nil),            // 23: sabha.review.v1.AskRequest
-	(*AskResponse)(nil),           // 24: sabha.review.v1.AskResponse
-	(*WatchRequest)(nil),          // 25: sabha.review.v1.WatchRequest
-	(*WatchResponse)(nil),         // 26: sabha.review.v1.WatchResponse
-	(*ListQueuesRequest)(nil),     // 27: sabha.review.v1.ListQueuesRequest
-	(*ListQueuesResponse)(nil),    // 28: sabha.review.v1.ListQueuesResponse
-	(*Queue)(nil),                 // 29: sabha.review.v1.Queue
-	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
-	(*structpb.Value)(nil),        // 31: google.protobuf.Value
-	(*structpb.Struct)(nil),       // 32: google.protobuf.Struct
+	(*ListPeopleRequest)(nil),     // 18: sabha.review.v1.ListPeopleRequest
+	(*ListPeopleResponse)(nil),    // 19: sabha.review.v1.ListPeopleResponse
+	(*DecideRequest)(nil),         // 20: sabha.review.v1.DecideRequest
+	(*DecideResponse)(nil),        // 21: sabha.review.v1.DecideResponse
+	(*DecideBatchRequest)(nil),    // 22: sabha.review.v1.DecideBatchRequest
+	(*DecideBatchResponse)(nil),   // 23: sabha.review.v1.DecideBatchResponse
+	(*BatchOutcome)(nil),          // 24: sabha.review.v1.BatchOutcome
+	(*AskRequest)(nil),            // 25: sabha.review.v1.AskRequest
+	(*AskResponse)(nil),           // 26: sabha.review.v1.AskResponse
+	(*WatchRequest)(nil),          // 27: sabha.review.v1.WatchRequest
+	(*WatchResponse)(nil),         // 28: sabha.review.v1.WatchResponse
+	(*ListQueuesRequest)(nil),     // 29: sabha.review.v1.ListQueuesRequest
+	(*ListQueuesResponse)(nil),    // 30: sabha.review.v1.ListQueuesResponse
+	(*Queue)(nil),                 // 31: sabha.review.v1.Queue
+	(*timestamppb.Timestamp)(nil), // 32: google.protobuf.Timestamp
+	(*structpb.Value)(nil),        // 33: google.protobuf.Value
+	(*structpb.Struct)(nil),       // 34: google.protobuf.Struct
 }
 var file_sabha_review_v1_review_proto_depIdxs = []int32{
 	1,  // 0: sabha.review.v1.Item.kind:type_name -> sabha.review.v1.Kind
 	0,  // 1: sabha.review.v1.Item.state:type_name -> sabha.review.v1.State
-	30, // 2: sabha.review.v1.Item.created_at:type_name -> google.protobuf.Timestamp
-	30, // 3: sabha.review.v1.Item.due_at:type_name -> google.protobuf.Timestamp
-	30, // 4: sabha.review.v1.Item.expires_at:type_name -> google.protobuf.Timestamp
-	30, // 5: sabha.review.v1.Item.held_until:type_name -> google.protobuf.Timestamp
+	32, // 2: sabha.review.v1.Item.created_at:type_name -> google.protobuf.Timestamp
+	32, // 3: sabha.review.v1.Item.due_at:type_name -> google.protobuf.Timestamp
+	32, // 4: sabha.review.v1.Item.expires_at:type_name -> google.protobuf.Timestamp
+	32, // 5: sabha.review.v1.Item.held_until:type_name -> google.protobuf.Timestamp
 	3,  // 6: sabha.review.v1.Item.decisions:type_name -> sabha.review.v1.Decision
-	30, // 7: sabha.review.v1.Item.decided_at:type_name -> google.protobuf.Timestamp
-	30, // 8: sabha.review.v1.Decision.at:type_name -> google.protobuf.Timestamp
-	31, // 9: sabha.review.v1.Decision.edited:type_name -> google.protobuf.Value
+	32, // 7: sabha.review.v1.Item.decided_at:type_name -> google.protobuf.Timestamp
+	32, // 8: sabha.review.v1.Decision.at:type_name -> google.protobuf.Timestamp
+	33, // 9: sabha.review.v1.Decision.edited:type_name -> google.protobuf.Value
 	2,  // 10: sabha.review.v1.Detail.item:type_name -> sabha.review.v1.Item
-	31, // 11: sabha.review.v1.Detail.content:type_name -> google.protobuf.Value
-	32, // 12: sabha.review.v1.Detail.schema:type_name -> google.protobuf.Struct
+	33, // 11: sabha.review.v1.Detail.content:type_name -> google.protobuf.Value
+	34, // 12: sabha.review.v1.Detail.schema:type_name -> google.protobuf.Struct
 	5,  // 13: sabha.review.v1.Detail.sources:type_name -> sabha.review.v1.Source
-	32, // 14: sabha.review.v1.Detail.labels:type_name -> google.protobuf.Struct
-	32, // 15: sabha.review.v1.Detail.plan:type_name -> google.protobuf.Struct
-	32, // 16: sabha.review.v1.Detail.context:type_name -> google.protobuf.Struct
+	34, // 14: sabha.review.v1.Detail.labels:type_name -> google.protobuf.Struct
+	34, // 15: sabha.review.v1.Detail.plan:type_name -> google.protobuf.Struct
+	34, // 16: sabha.review.v1.Detail.context:type_name -> google.protobuf.Struct
 	6,  // 17: sabha.review.v1.Detail.history:type_name -> sabha.review.v1.Event
 	7,  // 18: sabha.review.v1.Detail.exchanges:type_name -> sabha.review.v1.Exchange
-	31, // 19: sabha.review.v1.Detail.original:type_name -> google.protobuf.Value
-	30, // 20: sabha.review.v1.Event.at:type_name -> google.protobuf.Timestamp
-	30, // 21: sabha.review.v1.Exchange.asked_at:type_name -> google.protobuf.Timestamp
-	30, // 22: sabha.review.v1.Exchange.answered_at:type_name -> google.protobuf.Timestamp
+	33, // 19: sabha.review.v1.Detail.original:type_name -> google.protobuf.Value
+	32, // 20: sabha.review.v1.Event.at:type_name -> google.protobuf.Timestamp
+	32, // 21: sabha.review.v1.Exchange.asked_at:type_name -> google.protobuf.Timestamp
+	32, // 22: sabha.review.v1.Exchange.answered_at:type_name -> google.protobuf.Timestamp
 	0,  // 23: sabha.review.v1.ListItemsRequest.states:type_name -> sabha.review.v1.State
 	2,  // 24: sabha.review.v1.ListItemsResponse.items:type_name -> sabha.review.v1.Item
 	4,  // 25: sabha.review.v1.GetItemResponse.detail:type_name -> sabha.review.v1.Detail
 	2,  // 26: sabha.review.v1.ClaimResponse.item:type_name -> sabha.review.v1.Item
 	2,  // 27: sabha.review.v1.ReleaseResponse.item:type_name -> sabha.review.v1.Item
 	2,  // 28: sabha.review.v1.ReassignResponse.item:type_name -> sabha.review.v1.Item
-	31, // 29: sabha.review.v1.DecideRequest.edited:type_name -> google.protobuf.Value
+	33, // 29: sabha.review.v1.DecideRequest.edited:type_name -> google.protobuf.Value
 	2,  // 30: sabha.review.v1.DecideResponse.item:type_name -> sabha.review.v1.Item
-	18, // 31: sabha.review.v1.DecideBatchRequest.decisions:type_name -> sabha.review.v1.DecideRequest
-	22, // 32: sabha.review.v1.DecideBatchResponse.outcomes:type_name -> sabha.review.v1.BatchOutcome
+	20, // 31: sabha.review.v1.DecideBatchRequest.decisions:type_name -> sabha.review.v1.DecideRequest
+	24, // 32: sabha.review.v1.DecideBatchResponse.outcomes:type_name -> sabha.review.v1.BatchOutcome
 	2,  // 33: sabha.review.v1.BatchOutcome.item:type_name -> sabha.review.v1.Item
 	2,  // 34: sabha.review.v1.AskResponse.item:type_name -> sabha.review.v1.Item
-	29, // 35: sabha.review.v1.ListQueuesResponse.queues:type_name -> sabha.review.v1.Queue
+	31, // 35: sabha.review.v1.ListQueuesResponse.queues:type_name -> sabha.review.v1.Queue
 	8,  // 36: sabha.review.v1.ReviewService.ListItems:input_type -> sabha.review.v1.ListItemsRequest
 	10, // 37: sabha.review.v1.ReviewService.GetItem:input_type -> sabha.review.v1.GetItemRequest
 	12, // 38: sabha.review.v1.ReviewService.Claim:input_type -> sabha.review.v1.ClaimRequest
 	14, // 39: sabha.review.v1.ReviewService.Release:input_type -> sabha.review.v1.ReleaseRequest
 	16, // 40: sabha.review.v1.ReviewService.Reassign:input_type -> sabha.review.v1.ReassignRequest
-	18, // 41: sabha.review.v1.ReviewService.Decide:input_type -> sabha.review.v1.DecideRequest
-	20, // 42: sabha.review.v1.ReviewService.DecideBatch:input_type -> sabha.review.v1.DecideBatchRequest
-	23, // 43: sabha.review.v1.ReviewService.Ask:input_type -> sabha.review.v1.AskRequest
-	27, // 44: sabha.review.v1.ReviewService.ListQueues:input_type -> sabha.review.v1.ListQueuesRequest
-	25, // 45: sabha.review.v1.ReviewService.Watch:input_type -> sabha.review.v1.WatchRequest
-	9,  // 46: sabha.review.v1.ReviewService.ListItems:output_type -> sabha.review.v1.ListItemsResponse
-	11, // 47: sabha.review.v1.ReviewService.GetItem:output_type -> sabha.review.v1.GetItemResponse
-	13, // 48: sabha.review.v1.ReviewService.Claim:output_type -> sabha.review.v1.ClaimResponse
-	15, // 49: sabha.review.v1.ReviewService.Release:output_type -> sabha.review.v1.ReleaseResponse
-	17, // 50: sabha.review.v1.ReviewService.Reassign:output_type -> sabha.review.v1.ReassignResponse
-	19, // 51: sabha.review.v1.ReviewService.Decide:output_type -> sabha.review.v1.DecideResponse
-	21, // 52: sabha.review.v1.ReviewService.DecideBatch:output_type -> sabha.review.v1.DecideBatchResponse
-	24, // 53: sabha.review.v1.ReviewService.Ask:output_type -> sabha.review.v1.AskResponse
-	28, // 54: sabha.review.v1.ReviewService.ListQueues:output_type -> sabha.review.v1.ListQueuesResponse
-	26, // 55: sabha.review.v1.ReviewService.Watch:output_type -> sabha.review.v1.WatchResponse
-	46, // [46:56] is the sub-list for method output_type
-	36, // [36:46] is the sub-list for method input_type
+	18, // 41: sabha.review.v1.ReviewService.ListPeople:input_type -> sabha.review.v1.ListPeopleRequest
+	20, // 42: sabha.review.v1.ReviewService.Decide:input_type -> sabha.review.v1.DecideRequest
+	22, // 43: sabha.review.v1.ReviewService.DecideBatch:input_type -> sabha.review.v1.DecideBatchRequest
+	25, // 44: sabha.review.v1.ReviewService.Ask:input_type -> sabha.review.v1.AskRequest
+	29, // 45: sabha.review.v1.ReviewService.ListQueues:input_type -> sabha.review.v1.ListQueuesRequest
+	27, // 46: sabha.review.v1.ReviewService.Watch:input_type -> sabha.review.v1.WatchRequest
+	9,  // 47: sabha.review.v1.ReviewService.ListItems:output_type -> sabha.review.v1.ListItemsResponse
+	11, // 48: sabha.review.v1.ReviewService.GetItem:output_type -> sabha.review.v1.GetItemResponse
+	13, // 49: sabha.review.v1.ReviewService.Claim:output_type -> sabha.review.v1.ClaimResponse
+	15, // 50: sabha.review.v1.ReviewService.Release:output_type -> sabha.review.v1.ReleaseResponse
+	17, // 51: sabha.review.v1.ReviewService.Reassign:output_type -> sabha.review.v1.ReassignResponse
+	19, // 52: sabha.review.v1.ReviewService.ListPeople:output_type -> sabha.review.v1.ListPeopleResponse
+	21, // 53: sabha.review.v1.ReviewService.Decide:output_type -> sabha.review.v1.DecideResponse
+	23, // 54: sabha.review.v1.ReviewService.DecideBatch:output_type -> sabha.review.v1.DecideBatchResponse
+	26, // 55: sabha.review.v1.ReviewService.Ask:output_type -> sabha.review.v1.AskResponse
+	30, // 56: sabha.review.v1.ReviewService.ListQueues:output_type -> sabha.review.v1.ListQueuesResponse
+	28, // 57: sabha.review.v1.ReviewService.Watch:output_type -> sabha.review.v1.WatchResponse
+	47, // [47:58] is the sub-list for method output_type
+	36, // [36:47] is the sub-list for method input_type
 	36, // [36:36] is the sub-list for extension type_name
 	36, // [36:36] is the sub-list for extension extendee
 	0,  // [0:36] is the sub-list for field type_name
@@ -2444,7 +2544,7 @@ func file_sabha_review_v1_review_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sabha_review_v1_review_proto_rawDesc), len(file_sabha_review_v1_review_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   28,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -26,6 +26,7 @@ const (
 	ReviewService_Claim_FullMethodName       = "/sabha.review.v1.ReviewService/Claim"
 	ReviewService_Release_FullMethodName     = "/sabha.review.v1.ReviewService/Release"
 	ReviewService_Reassign_FullMethodName    = "/sabha.review.v1.ReviewService/Reassign"
+	ReviewService_ListPeople_FullMethodName  = "/sabha.review.v1.ReviewService/ListPeople"
 	ReviewService_Decide_FullMethodName      = "/sabha.review.v1.ReviewService/Decide"
 	ReviewService_DecideBatch_FullMethodName = "/sabha.review.v1.ReviewService/DecideBatch"
 	ReviewService_Ask_FullMethodName         = "/sabha.review.v1.ReviewService/Ask"
@@ -51,8 +52,13 @@ type ReviewServiceClient interface {
 	Claim(ctx context.Context, in *ClaimRequest, opts ...grpc.CallOption) (*ClaimResponse, error)
 	// Release gives a claim back. Releasing what the caller does not hold is refused.
 	Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*ReleaseResponse, error)
-	// Reassign hands an item to a person, who then holds it.
+	// Reassign hands an item to a person, who then holds it. Somebody who is known and may
+	// not decide on it is refused. Of somebody who has never been here nothing is known: the
+	// claim runs out like any other, and the item is back in its queue.
 	Reassign(ctx context.Context, in *ReassignRequest, opts ...grpc.CallOption) (*ReassignResponse, error)
+	// ListPeople lists people who have been here in the last 90 days and to whom an item may
+	// be handed: those who may decide on it, without its holder.
+	ListPeople(ctx context.Context, in *ListPeopleRequest, opts ...grpc.CallOption) (*ListPeopleResponse, error)
 	// Decide decides on exactly the content that the caller was shown.
 	Decide(ctx context.Context, in *DecideRequest, opts ...grpc.CallOption) (*DecideResponse, error)
 	// DecideBatch decides several items alike; each has an outcome of its own.
@@ -120,6 +126,16 @@ func (c *reviewServiceClient) Reassign(ctx context.Context, in *ReassignRequest,
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ReassignResponse)
 	err := c.cc.Invoke(ctx, ReviewService_Reassign_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *reviewServiceClient) ListPeople(ctx context.Context, in *ListPeopleRequest, opts ...grpc.CallOption) (*ListPeopleResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListPeopleResponse)
+	err := c.cc.Invoke(ctx, ReviewService_ListPeople_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -203,8 +219,13 @@ type ReviewServiceServer interface {
 	Claim(context.Context, *ClaimRequest) (*ClaimResponse, error)
 	// Release gives a claim back. Releasing what the caller does not hold is refused.
 	Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error)
-	// Reassign hands an item to a person, who then holds it.
+	// Reassign hands an item to a person, who then holds it. Somebody who is known and may
+	// not decide on it is refused. Of somebody who has never been here nothing is known: the
+	// claim runs out like any other, and the item is back in its queue.
 	Reassign(context.Context, *ReassignRequest) (*ReassignResponse, error)
+	// ListPeople lists people who have been here in the last 90 days and to whom an item may
+	// be handed: those who may decide on it, without its holder.
+	ListPeople(context.Context, *ListPeopleRequest) (*ListPeopleResponse, error)
 	// Decide decides on exactly the content that the caller was shown.
 	Decide(context.Context, *DecideRequest) (*DecideResponse, error)
 	// DecideBatch decides several items alike; each has an outcome of its own.
@@ -242,6 +263,9 @@ func (UnimplementedReviewServiceServer) Release(context.Context, *ReleaseRequest
 }
 func (UnimplementedReviewServiceServer) Reassign(context.Context, *ReassignRequest) (*ReassignResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Reassign not implemented")
+}
+func (UnimplementedReviewServiceServer) ListPeople(context.Context, *ListPeopleRequest) (*ListPeopleResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListPeople not implemented")
 }
 func (UnimplementedReviewServiceServer) Decide(context.Context, *DecideRequest) (*DecideResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Decide not implemented")
@@ -369,6 +393,24 @@ func _ReviewService_Reassign_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ReviewService_ListPeople_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListPeopleRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReviewServiceServer).ListPeople(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReviewService_ListPeople_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReviewServiceServer).ListPeople(ctx, req.(*ListPeopleRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ReviewService_Decide_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DecideRequest)
 	if err := dec(in); err != nil {
@@ -478,6 +520,10 @@ var ReviewService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Reassign",
 			Handler:    _ReviewService_Reassign_Handler,
+		},
+		{
+			MethodName: "ListPeople",
+			Handler:    _ReviewService_ListPeople_Handler,
 		},
 		{
 			MethodName: "Decide",

@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"log/slog"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"sabha.dev/chassis/fault"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
 )
@@ -98,6 +101,19 @@ func (d *Desk) Item(ctx context.Context, id string) (*reviewv1.Detail, error) {
 		return nil, d.told(ctx, err)
 	}
 	return res.GetDetail(), nil
+}
+
+// People are those to whom an item may be handed, as far as the service knows them. The
+// errors are those of Item.
+func (d *Desk) People(ctx context.Context, id string) ([]string, error) {
+	res, err := d.reviews.ListPeople(ctx, &reviewv1.ListPeopleRequest{Id: id})
+	if status.Code(err) == codes.Unimplemented || status.Code(err) == codes.PermissionDenied {
+		return nil, nil // of a release that knows nobody
+	}
+	if err != nil {
+		return nil, d.told(ctx, err)
+	}
+	return res.GetPeople(), nil
 }
 
 // Next is the item to go on with after one of a list has been decided: the one that

@@ -30,6 +30,10 @@ type ReviewDesk struct {
 	// Was is the digest of what the reader was shown before the item changed; empty
 	// when it has not.
 	Was string
+	// Operates says that the reader may hand over what others hold. People are those to
+	// whom the item may be handed, as far as they are known.
+	Operates bool
+	People   []string
 	// Edit is what the reader makes of the content; nil when it is not being edited.
 	Edit *Edit
 	Now  time.Time
@@ -49,6 +53,14 @@ func (d ReviewDesk) Title() string {
 }
 
 func (d ReviewDesk) item() *reviewv1.Item { return d.Item.GetItem() }
+
+// HandsOver tells whether the reader may hand the item over.
+func (d ReviewDesk) HandsOver() bool {
+	return d.Item != nil && !desk.HasEnded(d.item()) && (d.Operates || d.holds())
+}
+
+// holds tells whether the reader holds the item.
+func (d ReviewDesk) holds() bool { return d.Me != "" && d.item().GetHolder() == d.Me }
 
 // beside are the addresses of the items before and after the one that is shown.
 func (d ReviewDesk) beside() (before, after string) {

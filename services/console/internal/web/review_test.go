@@ -205,18 +205,30 @@ func TestAClaimOfAnotherIsShownWithItsEnd(t *testing.T) {
 	}
 	_, page := o.get("asha", "/review/"+id)
 	shows(t, page, "Bo (acme) holds this item.", "2026-03-02 09:15:00 UTC")
-	hides(t, page, `id="decide"`, `data-key="c"`)
+	hides(t, page, `id="decide"`, `data-key="c"`, `id="reassign"`)
 	if told := o.sent("asha", "/review/"+id+"/claim", nil); told.Tone != "bad" || !strings.Contains(told.Text, "acme/bo holds it") {
 		t.Errorf("%+v", told)
 	}
 	_, page = o.get("bo", "/review/"+id)
-	shows(t, page, "You hold this item.", `data-key="r"`)
+	shows(t, page, "You hold this item.", `data-key="r"`, `id="reassign"`, `<option value="acme/ben">`, "1 person who may decide on it")
 	if told := o.sent("bo", "/review/"+id+"/release", nil); told.Tone != "good" {
 		t.Errorf("%+v", told)
 	}
 	_, page = o.get("asha", "/review/"+id)
 	shows(t, page, "Nobody holds this item")
 	if told := o.sent("asha", "/review/"+id+"/reassign", url.Values{"to": {" acme/cy "}}); told.Text != "Handed over to acme/cy." {
+		t.Errorf("%+v", told)
+	}
+}
+
+func TestWhoHoldsWhatTheyMayNotDecideCanLetGo(t *testing.T) {
+	o := openOffice(t)
+	id := o.item(1, 10, func(d *reviewv1.Detail) { d.Item.Requester = "acme/bo" })
+	o.sent("asha", "/review/"+id+"/reassign", url.Values{"to": {"acme/bo"}})
+	_, page := o.get("bo", "/review/"+id)
+	shows(t, page, "You hold this item, and may not decide on it.", "You asked for it yourself", `data-key="r"`, `id="reassign"`)
+	hides(t, page, `id="decide"`, `id="ask"`)
+	if told := o.sent("bo", "/review/"+id+"/release", nil); told.Tone != "good" {
 		t.Errorf("%+v", told)
 	}
 }

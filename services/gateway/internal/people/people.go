@@ -64,6 +64,11 @@ func (r *reviews) Reassign(ctx context.Context, req *reviewv1.ReassignRequest) (
 	return pass(ctx, req, r.to.Reassign)
 }
 
+// ListPeople gives those to whom an item may be handed.
+func (r *reviews) ListPeople(ctx context.Context, req *reviewv1.ListPeopleRequest) (*reviewv1.ListPeopleResponse, error) {
+	return pass(ctx, req, r.to.ListPeople)
+}
+
 // Decide decides.
 func (r *reviews) Decide(ctx context.Context, req *reviewv1.DecideRequest) (*reviewv1.DecideResponse, error) {
 	return pass(ctx, req, r.to.Decide)

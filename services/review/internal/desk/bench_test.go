@@ -3,6 +3,7 @@ package desk_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
 	"sabha.dev/services/review/internal/desk"
 	"sabha.dev/services/review/internal/item"
+	"sabha.dev/services/review/internal/roster"
 	"sabha.dev/services/review/internal/sqlstore"
 	"sabha.dev/services/review/migrations"
 	"sabha.dev/testrig/postgrestest"
@@ -79,7 +81,7 @@ func fill(b *testing.B, url string) *desk.Desk {
 			b.Fatal(err)
 		}
 	}
-	return desk.New(s, nil, nil, nil, clock.System{})
+	return desk.New(desk.Config{Items: s, People: roster.New(db, clock.System{}), Clock: clock.System{}, Log: slog.New(slog.DiscardHandler)})
 }
 
 func itemID(n int) string { return fmt.Sprintf("0193-%08d", n*7919%(openItems+endedItems)) }

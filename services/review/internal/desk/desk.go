@@ -7,6 +7,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -17,6 +18,7 @@ import (
 	"sabha.dev/chassis/taskstore"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
 	"sabha.dev/services/review/internal/item"
+	"sabha.dev/services/review/internal/roster"
 	"sabha.dev/services/review/internal/sqlstore"
 )
 
@@ -48,6 +50,26 @@ type Queues interface {
 	Version() string
 }
 
+// People are who has been at the desk.
+type People interface {
+	Note(ctx context.Context, p item.Person) error
+	Find(ctx context.Context, key string) (item.Person, bool, error)
+	Lately(ctx context.Context) ([]item.Person, error)
+}
+
+var _ People = (*roster.Roster)(nil)
+
+// Config is what a desk works with.
+type Config struct {
+	Items   Items
+	Tasks   Tasks
+	Queues  Queues
+	Changes Changes
+	People  People
+	Clock   clock.Clock
+	Log     *slog.Logger
+}
+
 // Desk implements ReviewService.
 type Desk struct {
 	reviewv1.UnimplementedReviewServiceServer
@@ -55,18 +77,20 @@ type Desk struct {
 	tasks   Tasks
 	queues  Queues
 	changes Changes
+	people  People
 	clock   clock.Clock
+	log     *slog.Logger
 }
 
 var _ reviewv1.ReviewServiceServer = (*Desk)(nil)
 
 // New makes the desk.
-func New(items Items, tasks Tasks, queues Queues, changes Changes, c clock.Clock) *Desk {
-	return &Desk{items: items, tasks: tasks, queues: queues, changes: changes, clock: c}
+func New(c Config) *Desk {
+	return &Desk{items: c.Items, tasks: c.Tasks, queues: c.Queues, changes: c.Changes, people: c.People, clock: c.Clock, log: c.Log}
 }
 
 // person is who calls, and may read.
-func person(ctx context.Context) (item.Person, error) {
+func (d *Desk) person(ctx context.Context) (item.Person, error) {
 	call, ok := identity.CallOf(ctx)
 	if !ok || call.Principal.Anonymous() {
 		return item.Person{}, fault.New(fault.Unauthenticated, "reviews are for people who are known; sign in, or send an API key")
@@ -75,12 +99,15 @@ func person(ctx context.Context) (item.Person, error) {
 	if !p.MayRead() {
 		return p, fault.New(fault.NotPermitted, "seeing reviews needs one of the scopes viewer, reviewer, operator, auditor and admin")
 	}
+	if err := d.people.Note(ctx, p); err != nil && ctx.Err() == nil {
+		d.log.WarnContext(ctx, "it was not noted who is at the desk", "person", p.Key, "error", err)
+	}
 	return p, nil
 }
 
 // change has a person change an item.
 func (d *Desk) change(ctx context.Context, id string, f func(*item.Item, item.Person, time.Time) (*item.Change, error)) (*reviewv1.Item, error) {
-	p, err := person(ctx)
+	p, err := d.person(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -148,27 +175,9 @@ func (d *Desk) Release(ctx context.Context, req *reviewv1.ReleaseRequest) (*revi
 	return &reviewv1.ReleaseResponse{Item: i}, err
 }
 
-// maxPerson bounds the name of a person, bytes.
-const maxPerson = 256
-
-// Reassign hands an item to a person.
-func (d *Desk) Reassign(ctx context.Context, req *reviewv1.ReassignRequest) (*reviewv1.ReassignResponse, error) {
-	_, subject, ok := strings.Cut(req.GetTo(), "/")
-	if !ok || subject == "" || len(req.GetTo()) > maxPerson || strings.ContainsRune(req.GetTo(), 0) {
-		return nil, fault.Invalid("to", "must name a person as organisation/subject, with at most %d bytes", maxPerson)
-	}
-	if err := text("note", req.GetNote()); err != nil {
-		return nil, err
-	}
-	i, err := d.change(ctx, req.GetId(), func(i *item.Item, p item.Person, now time.Time) (*item.Change, error) {
-		return i.Reassign(p, req.GetTo(), req.GetNote(), now)
-	})
-	return &reviewv1.ReassignResponse{Item: i}, err
-}
-
 // Ask asks the requester.
 func (d *Desk) Ask(ctx context.Context, req *reviewv1.AskRequest) (*reviewv1.AskResponse, error) {
-	p, err := person(ctx)
+	p, err := d.person(ctx)
 	if err == nil {
 		err = text("question", req.GetQuestion())
 	}

@@ -29,7 +29,7 @@ var ended = []reviewv1.State{
 // ListItems lists items: those that are open by due time, then, where they are asked
 // for, those that have ended, the newest first.
 func (d *Desk) ListItems(ctx context.Context, req *reviewv1.ListItemsRequest) (*reviewv1.ListItemsResponse, error) {
-	p, err := person(ctx)
+	p, err := d.person(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ var errToken = fault.Invalid("page_token", "is not a token of this list; begin w
 // ListQueues gives the queues of the policy, and those that items are in all the same,
 // with what waits in them.
 func (d *Desk) ListQueues(ctx context.Context, _ *reviewv1.ListQueuesRequest) (*reviewv1.ListQueuesResponse, error) {
-	p, err := person(ctx)
+	p, err := d.person(ctx)
 	if err != nil {
 		return nil, err
 	}

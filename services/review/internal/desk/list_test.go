@@ -57,12 +57,21 @@ func (rules) Queues() []item.Queue {
 }
 func (rules) Version() string { return "7" }
 
+// nobody is a roster that stays empty.
+type nobody struct{}
+
+func (nobody) Note(context.Context, item.Person) error { return nil }
+func (nobody) Find(context.Context, string) (item.Person, bool, error) {
+	return item.Person{}, false, nil
+}
+func (nobody) Lately(context.Context) ([]item.Person, error) { return nil, nil }
+
 func reviewer(t *testing.T) context.Context {
 	return identity.WithCall(t.Context(), identity.Call{Principal: identity.Principal{Organisation: "acme", Subject: "rosa", Scopes: []string{"reviewer"}}})
 }
 
 func TestPagesGoFromWhatIsOpenToWhatHasEnded(t *testing.T) {
-	d := New(&shelf{}, nil, rules{}, nil, clocktest.New(noon))
+	d := New(Config{Items: &shelf{}, People: nobody{}, Queues: rules{}, Clock: clocktest.New(noon)})
 	all := []reviewv1.State{reviewv1.State_STATE_OPEN, reviewv1.State_STATE_APPROVED, reviewv1.State_STATE_ASKED}
 	for _, c := range []struct {
 		states []reviewv1.State
@@ -103,7 +112,7 @@ func TestPagesGoFromWhatIsOpenToWhatHasEnded(t *testing.T) {
 
 func TestAListIsAskedForStrictly(t *testing.T) {
 	s := &shelf{}
-	d := New(s, nil, rules{}, nil, clocktest.New(noon))
+	d := New(Config{Items: s, People: nobody{}, Queues: rules{}, Clock: clocktest.New(noon)})
 	for _, c := range []struct {
 		req  *reviewv1.ListItemsRequest
 		want string
@@ -131,7 +140,7 @@ func TestAListIsAskedForStrictly(t *testing.T) {
 }
 
 func TestQueuesSayWhatWaitsAndWhoMayDecide(t *testing.T) {
-	res, err := New(&shelf{}, nil, rules{}, nil, clocktest.New(noon)).ListQueues(reviewer(t), &reviewv1.ListQueuesRequest{})
+	res, err := New(Config{Items: &shelf{}, People: nobody{}, Queues: rules{}, Clock: clocktest.New(noon)}).ListQueues(reviewer(t), &reviewv1.ListQueuesRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}

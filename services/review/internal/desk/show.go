@@ -15,7 +15,7 @@ import (
 
 // GetItem gives an item with everything that a decision rests on.
 func (d *Desk) GetItem(ctx context.Context, req *reviewv1.GetItemRequest) (*reviewv1.GetItemResponse, error) {
-	p, err := person(ctx)
+	p, err := d.person(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ type Changes interface {
 // Watch tells which items change until the caller leaves or the replica stops.
 func (d *Desk) Watch(_ *reviewv1.WatchRequest, stream grpc.ServerStreamingServer[reviewv1.WatchResponse]) error {
 	ctx := stream.Context()
-	if err := mayWatch(ctx); err != nil {
+	if err := d.mayWatch(ctx); err != nil {
 		return err
 	}
 	w, err := d.changes.Watch()
@@ -44,10 +44,10 @@ func (d *Desk) Watch(_ *reviewv1.WatchRequest, stream grpc.ServerStreamingServer
 
 // mayWatch admits whoever may list items, and the console by itself: it learns ids, and
 // reads for its people what they may see.
-func mayWatch(ctx context.Context) error {
+func (d *Desk) mayWatch(ctx context.Context) error {
 	if call, ok := identity.CallOf(ctx); ok && call.Actor == identity.Console && call.Principal.Anonymous() {
 		return nil
 	}
-	_, err := person(ctx)
+	_, err := d.person(ctx)
 	return err
 }

@@ -124,19 +124,23 @@ func (i *Item) Release(p Person, note string, now time.Time) (*Change, error) {
 	return c, nil
 }
 
-// Reassign makes another person the holder.
-func (i *Item) Reassign(p Person, to, note string, now time.Time) (*Change, error) {
+// Reassign makes another person the holder: known is what is known of that person, nil for
+// nobody that has been seen. Whoever cannot decide in the end keeps the item for as long as
+// any claim lasts.
+func (i *Item) Reassign(p Person, to string, known *Person, note string, now time.Time) (*Change, error) {
 	if err := i.over(); err != nil {
 		return nil, err
 	}
 	holder := i.HolderAt(now)
-	switch {
-	case holder != p.Key && !p.MayHandOver():
+	if holder != p.Key && !p.MayHandOver() {
 		return nil, fault.New(fault.NotPermitted, "handing over an item needs the claim, or one of the scopes operator and admin")
-	case to == i.Requester && !i.RequesterMayDecide:
-		return nil, fault.Invalid("to", "%s asked for it, and somebody else has to decide", to)
-	case i.approvedBy(to):
-		return nil, fault.Invalid("to", "%s has approved it already, and another person has to as well", to)
+	}
+	why := i.notHanded(to)
+	if known != nil {
+		why = i.MayNotGet(*known)
+	}
+	if why != "" {
+		return nil, fault.Invalid("to", "%s", why)
 	}
 	c := i.change()
 	c.take(to, now)

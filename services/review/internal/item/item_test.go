@@ -104,13 +104,13 @@ func TestAClaimIsRenewedRunsOutAndIsHandedOver(t *testing.T) {
 	if _, err := i.Release(reviewer("lena"), "", noon.Add(21*time.Minute)); reason(err) != "ITEM_HELD" {
 		t.Errorf("released by another: %v", err)
 	}
-	if _, err := i.Reassign(reviewer("lena"), "acme/lena", "", noon.Add(21*time.Minute)); reason(err) != "NOT_PERMITTED" {
+	if _, err := i.Reassign(reviewer("lena"), "acme/lena", nil, "", noon.Add(21*time.Minute)); reason(err) != "NOT_PERMITTED" {
 		t.Errorf("taken by another: %v", err)
 	}
-	if _, err := i.Reassign(person("olga", "operator"), "acme/ada", "", noon); reason(err) != "INVALID_ARGUMENT" {
+	if _, err := i.Reassign(person("olga", "operator"), "acme/ada", nil, "", noon); reason(err) != "INVALID_ARGUMENT" {
 		t.Errorf("handed to who asked: %v", err)
 	}
-	c, err := i.Reassign(person("olga", "operator"), "acme/lena", "on leave", noon.Add(22*time.Minute))
+	c, err := i.Reassign(person("olga", "operator"), "acme/lena", nil, "on leave", noon.Add(22*time.Minute))
 	i = after(t)(c, err)
 	if got := i.HolderAt(noon.Add(51 * time.Minute)); got != "acme/lena" || c.Events[0].Note != "to acme/lena: on leave" {
 		t.Errorf("%q holds it: %v", got, c.Events)

@@ -18,6 +18,12 @@ type Person struct {
 // PersonOf is the principal of a call.
 func PersonOf(p identity.Principal) Person { return Person{p.Key(), p.Scopes} }
 
+// PersonWith is a person with scopes.
+func PersonWith(key string, scopes []string) Person { return Person{key, scopes} }
+
+// Scopes are those of the person, a copy.
+func (p Person) Scopes() []string { return slices.Clone(p.scopes) }
+
 // Has tells whether the person has one of the scopes.
 func (p Person) Has(scopes ...string) bool {
 	return p.Key != "" && slices.ContainsFunc(scopes, func(s string) bool { return slices.Contains(p.scopes, s) })
@@ -50,6 +56,28 @@ func (i *Item) mayNot(p Person) string {
 	}
 	if i.approvedBy(p.Key) {
 		return "you have approved it already, and another person has to as well"
+	}
+	return ""
+}
+
+// MayNotGet says why the item may not be handed to a person who is known, or "".
+func (i *Item) MayNotGet(p Person) string {
+	switch {
+	case !p.Has(identity.Reviewer, identity.Admin):
+		return p.Key + " has none of the roles reviewer and admin, and could not decide on it"
+	case p.MayNotServe(i.Groups) != "":
+		return p.Key + " is not in the group " + strings.Join(i.Groups, " or ") + ", and could not decide on it"
+	}
+	return i.notHanded(p.Key)
+}
+
+// notHanded says why the item may not be handed to whoever it is, or "".
+func (i *Item) notHanded(to string) string {
+	switch {
+	case to == i.Requester && !i.RequesterMayDecide:
+		return to + " asked for it, and somebody else has to decide"
+	case i.approvedBy(to):
+		return to + " has approved it already, and another person has to as well"
 	}
 	return ""
 }
