@@ -1,12 +1,15 @@
 // Keeps a page true: it puts what the stream brings into place.
 "use strict";
 
+// idOf is the id of a node; the property of a form may be a field of that name.
+const idOf = (node) => node?.getAttribute?.("id") ?? "";
+
 // morph makes an element like another and leaves alone what is alike, so that
 // focus, selection and reading position stay. What has data-keep is the page's
 // own; what a reader has opened stays open.
 function morph(old, now) {
   if (old.isEqualNode(now)) return;
-  if (old.nodeName !== now.nodeName || (old.id ?? "") !== (now.id ?? "")) {
+  if (old.nodeName !== now.nodeName || idOf(old) !== idOf(now)) {
     old.replaceWith(now);
     return;
   }
@@ -19,18 +22,18 @@ function morph(old, now) {
   const mine = (name) => (opens && name === "open") || name === "data-own" || old.dataset.own?.split(" ").includes(name);
   for (const { name } of [...old.attributes]) if (!now.hasAttribute(name) && !mine(name)) old.removeAttribute(name);
   for (const { name, value } of now.attributes) if (!mine(name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
-  const byId = new Map([...old.children].filter((c) => c.id).map((c) => [c.id, c]));
-  const wanted = new Set([...now.children].map((c) => c.id).filter(Boolean));
-  const own = (node) => node.dataset && "keep" in node.dataset && !wanted.has(node.id); // the page has added it itself
+  const byId = new Map([...old.children].filter(idOf).map((c) => [idOf(c), c]));
+  const wanted = new Set([...now.children].map(idOf).filter(Boolean));
+  const own = (node) => node.dataset && "keep" in node.dataset && !wanted.has(idOf(node)); // the page has added it itself
   let at = old.firstChild;
   for (const child of [...now.childNodes]) {
-    while (at?.id && !wanted.has(at.id) && !own(at)) { const next = at.nextSibling; at.remove(); at = next; }
+    while (idOf(at) && !wanted.has(idOf(at)) && !own(at)) { const next = at.nextSibling; at.remove(); at = next; }
     while (at && own(at)) at = at.nextSibling;
-    const match = child.id && byId.get(child.id);
+    const match = idOf(child) && byId.get(idOf(child));
     if (match && match !== at) {
       old.insertBefore(match, at);
       morph(match, child);
-    } else if (match || (at && !at.id && !child.id && at.nodeName === child.nodeName)) {
+    } else if (match || (at && !idOf(at) && !idOf(child) && at.nodeName === child.nodeName)) {
       const next = at.nextSibling;
       morph(at, child);
       at = next;
