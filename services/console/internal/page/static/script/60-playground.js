@@ -102,9 +102,6 @@ if (form) {
       e.target.closest("[data-anew]").hidden = true;
     }
   });
-  form.addEventListener("keydown", (e) => {
-    if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) form.requestSubmit();
-  });
   form.elements.agent.addEventListener("change", () => location.assign("/playground?agent=" + encodeURIComponent(form.elements.agent.value)));
 }
 }
