@@ -35,6 +35,16 @@ type Skill struct {
 	P50, P95        time.Duration
 }
 
+// Of a skill; nil when no call of it was counted.
+func (f Figures) Of(agent, skill string) *Skill {
+	for i, s := range f.Skills {
+		if s.Agent == agent && s.Skill == skill {
+			return &f.Skills[i]
+		}
+	}
+	return nil
+}
+
 // Sum of the buckets.
 func (f Figures) Sum() Bucket {
 	var sum Bucket

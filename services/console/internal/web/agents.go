@@ -36,7 +36,12 @@ const front = "planner"
 // OpenAgents serves the pages of agents.
 func (s *Site) OpenAgents(a Agents) {
 	s.screen("GET /agents", func(r *http.Request) page.View {
-		return page.View{Title: "Agents", Section: page.Agents, Body: page.AgentList(a.All(r.Context()))}
+		all := a.All(r.Context())
+		figures, err := s.source.Figures(r.Context(), page.Hour)
+		if err != nil {
+			s.log.Info("agents are shown without their figures", "error", err)
+		}
+		return page.View{Title: "Agents", Section: page.Agents, Body: page.AgentList(all, figures)}
 	})
 	s.screen("GET /playground", func(r *http.Request) page.View { return s.playground(r, a) })
 	s.screens.HandleFunc("POST /playground/send", func(w http.ResponseWriter, r *http.Request) { s.send(w, r, a) })
