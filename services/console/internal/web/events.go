@@ -61,10 +61,6 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 				}
 			}
 		case <-beat:
-			if p, ok := person.Of(r.Context()); ok && !p.Signed(r.Context()) {
-				_ = out.send(frame("ended", nil))
-				return
-			}
 			beat = s.clock.After(beatEvery)
 			if p, ok := person.Of(r.Context()); ok && p.Signed != nil && !p.Signed(r.Context()) {
 				_ = out.send(frame("ended", nil)) // the browser then shows that nobody is signed in
