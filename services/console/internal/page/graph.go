@@ -3,7 +3,6 @@ package page
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"sabha.dev/services/console/internal/graph"
 	"sabha.dev/services/console/internal/request"
@@ -88,5 +87,5 @@ func elapsed(s request.Step) string {
 	if s.Started.IsZero() || s.Ended.IsZero() {
 		return ""
 	}
-	return took(max(0, s.Ended.Sub(s.Started)).Round(time.Millisecond))
+	return took(max(0, s.Ended.Sub(s.Started)))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -79,6 +80,11 @@ func stepAnchor(s request.Step, n int) string {
 		return fmt.Sprintf("step-%s-%d", s.Name, n)
 	}
 	return "step-" + s.Name
+}
+
+// untold are the reasons of a plan that the note of its task does not tell already.
+func untold(t request.Task) []string {
+	return slices.DeleteFunc(slices.Clone(t.Plan.Reasons), func(r string) bool { return strings.Contains(t.Note, strings.TrimSpace(r)) })
 }
 
 // undoneWords counts what was undone.

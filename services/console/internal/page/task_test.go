@@ -74,8 +74,8 @@ func TestTheTimelineShowsCallsInOrderWithTheirAudit(t *testing.T) {
 		},
 	}
 	wants(t, text(t, page.TaskTimeline(d)), "|3 calls|", "security, validator cannot be reached; calls to it are missing here.",
-		"|gateway →|planner|plan-and-run|On behalf of|alma (acme)|Admission|allowed by policy p-1|Agent&#39;s version|1.2|", "|Request, SHA-256|9f86|", "|Working|+0.000 s|12.0 s|",
-		"|no documents|Failed|+1.000 s|2.0 s|", "|inside the platform|", "|Answered|+1.000 s|0.42 ms|")
+		"|gateway →|planner|plan-and-run|On behalf of|alma (acme)|Admission|allowed by policy p-1|Agent&#39;s version|1.2|", "|Request, SHA-256|9f86|", "|Working|+0.000 s|12 s|",
+		"|no documents|Failed|+1.000 s|2 s|", "|inside the platform|", "|Answered|+1.000 s|0.42 ms|")
 	wants(t, html(t, page.TaskTimeline(d)), `x="8.33" y="0" width="16.67"`, `id="hop-t-1"`)
 }
 
@@ -97,4 +97,14 @@ func TestEventsAreShownWithTheirJSON(t *testing.T) {
 	}}}
 	wants(t, text(t, page.TaskEvents(h)), "|newest version 9|", "|2|Working|looking|", "|3|artifact|answer|", "{ &#34;a&#34;: 1 }")
 	wants(t, html(t, page.TaskEvents(h)), `href="/tasks/t-1/events?after=3"`, `href="/tasks/t-1/events.ndjson"`)
+}
+
+func TestDurationsReadWell(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		time.Microsecond: "under 0.01 ms", 460 * time.Microsecond: "0.46 ms", 500 * time.Microsecond: "0.5 ms", 8 * time.Millisecond: "8 ms", 8750 * time.Microsecond: "8.8 ms",
+		25 * time.Millisecond: "25 ms", 2 * time.Second: "2 s", 2500 * time.Millisecond: "2.5 s", 40 * time.Second: "40 s", 62 * time.Second: "1 min 02 s",
+	} {
+		d := page.Detail{Task: task(), Now: noon, Hops: []request.Hop{{Agent: "memory", Started: noon, Ended: noon.Add(d)}}}
+		wants(t, text(t, page.TaskTimeline(d)), "|+0.000 s|"+want+"|")
+	}
 }

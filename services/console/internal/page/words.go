@@ -81,21 +81,29 @@ func took(d time.Duration) string {
 	switch {
 	case d < 10*time.Microsecond:
 		return "under 0.01 ms"
+	case d < time.Millisecond:
+		return plain(float64(d)/float64(time.Millisecond), 2) + " ms"
 	case d < 10*time.Millisecond:
-		return fmt.Sprintf("%.2f ms", float64(d)/float64(time.Millisecond))
+		return plain(float64(d)/float64(time.Millisecond), 1) + " ms"
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", d.Milliseconds())
 	case d < time.Minute:
-		return fmt.Sprintf("%.1f s", d.Seconds())
+		return plain(d.Seconds(), 1) + " s"
 	case d < time.Hour:
 		return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
 	}
 	return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
+// plain is a number with as many decimals as tell something.
+func plain(f float64, decimals int) string {
+	s := strconv.FormatFloat(f, 'f', decimals, 64)
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+}
+
 // offset of a call from the first one.
 func offset(d time.Duration) string {
-	if d < time.Minute {
+	if d = max(0, d); d < time.Minute {
 		return fmt.Sprintf("+%.3f s", d.Seconds())
 	}
 	return "+" + took(d)
@@ -117,10 +125,13 @@ func excerpt(s string, most int) string {
 
 // asked is the request in words; one of data alone has none.
 func asked(t request.Task) string {
-	if t.Text == "" {
-		return "Request without text"
+	switch {
+	case t.Text != "":
+		return t.Text
+	case t.Plan.Playbook != "":
+		return "Data for " + t.Plan.Playbook
 	}
-	return t.Text
+	return "Data without text"
 }
 
 // stepName of a step with what sets it apart from others of its name.

@@ -8,6 +8,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/proto"
 
+	"sabha.dev/chassis/ext"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
 )
 
@@ -63,6 +64,9 @@ func (e *Event) read(r *a2apb.StreamResponse) {
 	case *a2apb.StreamResponse_StatusUpdate:
 		s := p.StatusUpdate.GetStatus()
 		e.Kind, e.State, e.Text = "status", FromWire(s.GetState().String()), Words(ofParts(s.GetMessage().GetParts()))
+		if e.Text == "" {
+			e.Text = ofMetadata(p.StatusUpdate.GetMetadata().GetFields()[ext.Plan].GetStructValue()).changes()
+		}
 	case *a2apb.StreamResponse_ArtifactUpdate:
 		a := p.ArtifactUpdate.GetArtifact()
 		e.Kind, e.Text = "artifact", strings.TrimSpace(a.GetName()+" "+Words(ofParts(a.GetParts())))

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -81,6 +82,26 @@ func ofMetadata(md *structpb.Struct) Plan {
 		})
 	}
 	return p
+}
+
+// changes says what an event tells of a plan: the steps that it names, as they are
+// after it.
+func (p Plan) changes() string {
+	var parts []string
+	for _, s := range p.Steps {
+		name, state := s.Name, string(s.State)
+		if s.Undo {
+			name = "undo " + name
+		}
+		if !s.Retry.IsZero() && s.State == StepRunning {
+			state = "is tried again"
+		}
+		if s.Reason != "" {
+			state += ": " + s.Reason
+		}
+		parts = append(parts, name+" "+state)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // OfPlan reads a plan from the contract.

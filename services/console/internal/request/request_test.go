@@ -5,10 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"sabha.dev/chassis/ext"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	"sabha.dev/services/console/internal/request"
 )
@@ -62,6 +64,17 @@ func TestAPlanIsReadFromTheTasksMetadata(t *testing.T) {
 	}
 	if c := p.Current(); c == nil || c.Name != "find" {
 		t.Errorf("current step %+v, want the compensation of find", c)
+	}
+}
+
+func TestAnEventSaysWhatItChangesOfThePlan(t *testing.T) {
+	r := &a2apb.StreamResponse{}
+	if err := protojson.Unmarshal([]byte(`{"statusUpdate":{"status":{"state":"TASK_STATE_WORKING"},"metadata":{"`+ext.Plan+`":{"steps":[
+		{"step":"find","state":"COMPLETED"},{"step":"draft","state":"RUNNING","retry_at":"2026-03-01T08:00:00Z","reason":"no model"},{"step":"note","kind":"compensation","state":"RUNNING"}]}}}}`), r); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := request.OfResponse(r).Text, "find completed, draft is tried again: no model, undo note running"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
