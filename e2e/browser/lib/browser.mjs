@@ -34,14 +34,15 @@ after(async () => (await running)?.close());
 // context is a browser of one person: cookies of its own. Unless they are a stranger,
 // they have signed in: as admin, or as who is named with a password. Errors of its
 // pages are collected in context.problems.
-export async function context({ size = wide, scheme = "light", scripts = true, name = "admin", password = platform.password, stranger = false } = {}) {
+// at is the console, where it is reached in another way.
+export async function context({ size = wide, scheme = "light", scripts = true, name = "admin", password = platform.password, stranger = false, at = platform.console } = {}) {
   const c = await (await launch()).newContext({
-    baseURL: platform.console, viewport: size, colorScheme: scheme, javaScriptEnabled: scripts, reducedMotion: "reduce", locale: "en-GB", timezoneId: "UTC",
+    baseURL: at, viewport: size, colorScheme: scheme, javaScriptEnabled: scripts, reducedMotion: "reduce", locale: "en-GB", timezoneId: "UTC",
   });
   c.setDefaultTimeout(patience);
   c.problems = [];
   c.on("weberror", (e) => c.problems.push(String(e.error())));
-  c.on("console", (m) => m.type() === "error" && c.problems.push(m.text()));
+  c.on("console", (m) => m.type() === "error" && c.problems.push(`${m.text()} ${m.location().url}`));
   if (!stranger) {
     const answer = await c.request.post("/sign-in", { form: { name, password }, maxRedirects: 0 });
     assert.equal(answer.status(), 303, `${name} is not signed in: ${await answer.text()}`);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { context, live } from "../lib/browser.mjs";
-import { answer, ask, follow, get } from "../lib/client.mjs";
+import { answer, ask, completed, follow, get } from "../lib/client.mjs";
 import { person } from "../lib/people.mjs";
 
 const letter = "Backups of the customer database are taken every six hours. A restore takes ten minutes and needs no approval.";
@@ -136,16 +136,6 @@ test("the whole review is done from the keyboard", async () => {
   assert.deepEqual(browser.problems, []);
   await browser.close();
 });
-
-// completed waits until a task has ended as it should.
-async function completed(id, state) {
-  for (let n = 0; n < 600; n++) {
-    const task = await get(id);
-    if (task.status.state === state) return task;
-    await new Promise((r) => setTimeout(r, 100));
-  }
-  assert.fail(`the task ${id} does not end as ${state}`);
-}
 
 test("a hundred items of one kind are decided by keyboard in under five minutes", async (t) => {
   const tasks = [];

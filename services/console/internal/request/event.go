@@ -2,7 +2,6 @@ package request
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -69,8 +68,16 @@ func (e *Event) read(r *a2apb.StreamResponse) {
 		}
 	case *a2apb.StreamResponse_ArtifactUpdate:
 		a := p.ArtifactUpdate.GetArtifact()
-		e.Kind, e.Text = "artifact", strings.TrimSpace(a.GetName()+" "+Words(ofParts(a.GetParts())))
+		e.Kind, e.Text = "artifact", named(a.GetName(), Words(ofParts(a.GetParts())))
 	case *a2apb.StreamResponse_Message:
 		e.Kind, e.Text = "message", Words(ofParts(p.Message.GetParts()))
 	}
+}
+
+// named puts the name of something before its words.
+func named(name, words string) string {
+	if name == "" || words == "" {
+		return name + words
+	}
+	return name + ": " + words
 }

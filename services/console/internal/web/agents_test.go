@@ -112,7 +112,7 @@ func TestThePlaygroundSendsAndTellsWhatComesBack(t *testing.T) {
 	if status != 200 || len(lines) != 2 {
 		t.Fatalf("%d %s", status, body)
 	}
-	if !strings.HasPrefix(lines[0], `{"kind":"task","state":"working","task":"t-1","context":"c-1","raw":{"task":{`) || !strings.HasPrefix(lines[1], `{"kind":"artifact","text":"answer \u003cscript\u003e","task":"t-1","raw":`) {
+	if !strings.HasPrefix(lines[0], `{"kind":"task","state":"working","task":"t-1","context":"c-1","raw":{"task":{`) || !strings.HasPrefix(lines[1], `{"kind":"artifact","text":"answer: \u003cscript\u003e","task":"t-1","raw":`) {
 		t.Errorf("%s", body)
 	}
 	m := n.sent[0]
