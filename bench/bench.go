@@ -56,6 +56,7 @@ func (b *bench) run(ctx context.Context) error {
 		{"fanout", b.fanout},
 		{"parked", b.parked},
 		{"oversight", b.oversight},
+		{"pages", b.pages},
 	} {
 		if b.only != "" && !strings.Contains(m.name, b.only) {
 			continue

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,7 +65,7 @@ func (b *bench) idle(ctx context.Context) (err error) {
 	p := &process{dir: dir}
 	p.cmd = exec.CommandContext(ctx, sabha, "up", "--data", filepath.Join(dir, "data"), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--console", "127.0.0.1:0")
 	began := time.Now()
-	if err := p.launchUp(); err != nil {
+	if err := p.launchUp(io.Discard); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.stop()) }()
@@ -80,8 +81,9 @@ func (b *bench) idle(ctx context.Context) (err error) {
 	return nil
 }
 
-// launchUp starts sabha and waits for its line that says it is ready.
-func (p *process) launchUp() error {
+// launchUp starts sabha and waits for its line that says it is ready. What it says
+// before goes to said.
+func (p *process) launchUp(said io.Writer) error {
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(os.Interrupt) }
 	p.cmd.WaitDelay = 15 * time.Second
 	out, err := p.cmd.StdoutPipe()
@@ -94,6 +96,7 @@ func (p *process) launchUp() error {
 	}
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
+		_, _ = fmt.Fprintln(said, lines.Text())
 		if strings.Contains(strings.ToLower(lines.Text()), "ready") {
 			go func() {
 				for lines.Scan() {
