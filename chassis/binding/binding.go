@@ -42,6 +42,9 @@ type Config struct {
 	Heartbeat time.Duration
 	// Older is an older version of the protocol that is served as well; nil means none.
 	Older *Dialect
+	// SignCard adds signatures to the JSON of a card as it is published; nil leaves it
+	// unsigned. The same JSON must give the same, or clients fetch cards anew each time.
+	SignCard func(card []byte) ([]byte, error)
 	// CardMaxAge is how long clients may reuse a card without asking again; 0
 	// means one minute.
 	CardMaxAge time.Duration

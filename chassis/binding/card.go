@@ -42,11 +42,16 @@ func (x *exchange) card(tenant string) {
 	x.send(typeJSON, http.StatusOK, body)
 }
 
-func (x *exchange) cardJSON(card *a2apb.AgentCard) ([]byte, error) {
+func (x *exchange) cardJSON(card *a2apb.AgentCard) (body []byte, err error) {
 	if x.Older != nil {
-		return x.Older.Card(card)
+		body, err = x.Older.Card(card)
+	} else {
+		body, err = appendMessage(nil, card)
 	}
-	return appendMessage(nil, card)
+	if err != nil || x.SignCard == nil {
+		return body, err
+	}
+	return x.SignCard(body)
 }
 
 // unchanged tells whether If-None-Match names the entity; the comparison is the

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"sabha.dev/chassis/binding"
+	"sabha.dev/chassis/cardsig"
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/push"
 	"sabha.dev/chassis/service"
@@ -40,6 +42,11 @@ func (r *Running) serveHTTP(c Config, guard *edge.Guard, source *cards.Source, p
 	if !c.CurrentOnly {
 		served.Older = legacy.Dialect()
 	}
+	signer, err := cardsig.NewSigner(r.base.Key, identity.KeyID(r.base.Key.Public().(ed25519.PublicKey)), r.address.HTTP+push.KeysPath)
+	if err != nil {
+		return err
+	}
+	served.SignCard = signer.Sign
 	a2a, err := binding.New(r.innerConn, served)
 	if err != nil {
 		return err

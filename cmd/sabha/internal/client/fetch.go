@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -45,11 +46,29 @@ func CardURL(base *url.URL) *url.URL {
 // *Unreachable, an answer other than 200 gives *NoCard.
 func Fetch(ctx context.Context, base *url.URL, authorities *x509.CertPool) (*Fetched, error) {
 	u := CardURL(base)
+	body, header, err := get(ctx, base, u, authorities)
+	if err != nil {
+		return nil, err
+	}
+	return &Fetched{URL: u.String(), Body: body, Header: header}, nil
+}
+
+// Get gets a document that belongs to a card, such as the keys of its signatures.
+func Get(ctx context.Context, u *url.URL, authorities *x509.CertPool) ([]byte, error) {
+	body, _, err := get(ctx, u, u, authorities)
+	var none *NoCard
+	if errors.As(err, &none) {
+		return nil, fmt.Errorf("%s answers %s", none.URL, none.Status)
+	}
+	return body, err
+}
+
+func get(ctx context.Context, base, u *url.URL, authorities *x509.CertPool) ([]byte, http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, cardTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	req.Header.Set("Accept", "application/a2a+json, application/json;q=0.9")
 	transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -57,20 +76,20 @@ func Fetch(ctx context.Context, base *url.URL, authorities *x509.CertPool) (*Fet
 	defer transport.CloseIdleConnections()
 	res, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
-		return nil, &Unreachable{Address: base.String(), Err: err}
+		return nil, nil, &Unreachable{Address: base.String(), Err: err}
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusOK {
-		return nil, &NoCard{URL: u.String(), Status: res.Status}
+		return nil, nil, &NoCard{URL: u.String(), Status: res.Status}
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, cardLimit+1))
 	if err != nil {
-		return nil, &Unreachable{Address: base.String(), Err: err}
+		return nil, nil, &Unreachable{Address: base.String(), Err: err}
 	}
 	if len(body) > cardLimit {
-		return nil, fmt.Errorf("the card at %s is larger than %d bytes", u, cardLimit)
+		return nil, nil, fmt.Errorf("what is at %s is larger than %d bytes", u, cardLimit)
 	}
-	return &Fetched{URL: u.String(), Body: body, Header: res.Header}, nil
+	return body, res.Header, nil
 }
 
 // trusting is TLS that trusts the authorities, or those of the system.

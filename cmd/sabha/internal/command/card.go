@@ -55,6 +55,7 @@ the address of the card itself. The exit code is 1 when the card has an error.`,
 		},
 	}
 	c.Flags().StringVar(&r.ca, "ca", "", caHelp)
+	c.AddCommand(r.cardVerify(), r.cardSign(), r.cardKeys())
 	c.Flags().BoolVar(&asJSON, "json", false, "print the card as published and the findings as one JSON object")
 	return c
 }
