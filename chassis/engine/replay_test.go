@@ -205,6 +205,7 @@ func TestReadersOnEveryReplicaHearOfATaskWhileNATSIsAway(t *testing.T) {
 				return true
 			})
 		}
+		heard("the beginning", 0)
 		step <- "before"
 		heard("what was before the outage", 1)
 		r.nats.Stop()
@@ -228,7 +229,8 @@ func TestReadersOnEveryReplicaHearOfATaskWhileNATSIsAway(t *testing.T) {
 				t.Errorf("%s: ended %v; %s", name, f.ended, strings.Join(f.wrong, "; "))
 			}
 			for v, ev := range f.events {
-				if here.events[v] != ev {
+				// What was before they had all begun, some have read in the task.
+				if v > 2 && here.events[v] != ev {
 					t.Errorf("%s saw another event at version %d", name, v)
 				}
 			}
