@@ -14,6 +14,11 @@ func (p *Platform) startConsole(ctx context.Context) error {
 	}
 	c := console.Config{Config: p.config("console"), Address: p.options.Console, PublicTLS: p.options.PublicTLS}
 	c.NATS = "" // it has no use for it
+	if file := p.options.ConsoleSettings; file != "" {
+		if err := c.ReadSettings(file); err != nil {
+			return err
+		}
+	}
 	for _, d := range p.options.Extra {
 		c.Agents = append(c.Agents, d.Name)
 	}

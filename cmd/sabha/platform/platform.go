@@ -50,6 +50,9 @@ type Options struct {
 	RateLimit gateway.RateLimit
 	// Console is the address of the web console; loopback when it names no host.
 	Console string
+	// ConsoleSettings is a file with what else is said of the console, as
+	// console.Config.ReadSettings takes it; empty for none.
+	ConsoleSettings string
 	// PublicURL is the address that clients reach, for cards; empty means the one of HTTP.
 	PublicURL string
 	// Database is the URL of a PostgreSQL database in which each service has a schema of

@@ -60,6 +60,7 @@ makes an API key and an account of the console, and prints both once. Ctrl-C sto
 	f.StringVar(&o.HTTP, "http", ":8080", "address of HTTP: A2A over HTTP+JSON and JSON-RPC, agent cards, MCP")
 	f.StringVar(&o.GRPC, "grpc", ":9090", "address of A2A over gRPC")
 	f.StringVar(&o.Console, "console", ":8081", "address of the web console")
+	f.StringVar(&o.ConsoleSettings, "console-settings", "", "file with hosts, public_url, oidc and more of the console's configuration, such as for an identity provider")
 	f.StringVar(&o.PublicURL, "public-url", "", "where clients reach HTTP, for agent cards (default http://localhost and the port)")
 	f.StringVar(&o.Data, "data", defaultData, "folder for databases, event log and keys")
 	f.StringVar(&o.Database, "database", "", "PostgreSQL database with a schema for each service, postgres://… (default SQLite files in the data folder)")
