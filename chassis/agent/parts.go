@@ -4,9 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"mime"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -65,6 +69,94 @@ func DataOf(parts []*a2apb.Part) *structpb.Value {
 		}
 	}
 	return nil
+}
+
+// Brief is what parts say, for lists: their text, else what is in their data, else the names
+// of their files. It has at most so many bytes; of data alone it is one line.
+func Brief(parts []*a2apb.Part, most int) string {
+	if text := TextOf(parts); text != "" {
+		return clip(text, most)
+	}
+	var said []string
+	for _, p := range parts {
+		if d := p.GetData(); d != nil {
+			said = append(said, brief(d, most, 0))
+		} else if name := p.GetFilename(); name != "" {
+			said = append(said, "file "+line(name))
+		}
+	}
+	return clip(strings.Join(slices.DeleteFunc(said, func(s string) bool { return s == "" }), "; "), most)
+}
+
+// Of data a summary tells some entries of lists, and what is in what, to a depth.
+const (
+	briefEntries = 3
+	briefDepth   = 2
+)
+
+// brief tells what is in a value, and not much more of it than so many bytes.
+func brief(v *structpb.Value, most, depth int) string {
+	var parts []string
+	left := func() bool {
+		n := 0
+		for _, p := range parts {
+			n += len(p)
+		}
+		return n <= most
+	}
+	switch k := v.GetKind().(type) {
+	case *structpb.Value_StringValue:
+		return line(clip(k.StringValue, most))
+	case *structpb.Value_NumberValue:
+		return strconv.FormatFloat(k.NumberValue, 'f', -1, 64)
+	case *structpb.Value_BoolValue:
+		return map[bool]string{true: "yes", false: "no"}[k.BoolValue]
+	case *structpb.Value_StructValue:
+		if depth == briefDepth {
+			return "…"
+		}
+		fields := k.StructValue.GetFields()
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			if !left() {
+				break
+			}
+			if said := brief(fields[name], most, depth+1); said != "" {
+				parts = append(parts, line(clip(name, most))+": "+said)
+			}
+		}
+	case *structpb.Value_ListValue:
+		if depth == briefDepth {
+			return "…"
+		}
+		list := k.ListValue.GetValues()
+		for _, e := range list[:min(len(list), briefEntries)] {
+			if said := brief(e, most, depth+1); said != "" && left() {
+				parts = append(parts, said)
+			}
+		}
+		if more := len(list) - briefEntries; more > 0 {
+			parts = append(parts, strconv.Itoa(more)+" more")
+		}
+	}
+	said := strings.Join(parts, ", ")
+	if depth > 0 && len(parts) > 0 {
+		return "(" + said + ")"
+	}
+	return said
+}
+
+// line is a text without line breaks.
+func line(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// clip shortens a text to so many bytes, at the end of a character.
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + "…"
 }
 
 // Decode reads the first data part of a message into v, strictly: unknown keys

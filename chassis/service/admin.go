@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/proto"
@@ -57,24 +56,13 @@ func summary(r *taskstore.Record) *adminv1.TaskSummary {
 		Plan: r.Task.GetMetadata().GetFields()[ext.Plan].GetStructValue(),
 	}
 	if h := r.Task.GetHistory(); len(h) > 0 {
-		s.Request = shorten(agent.TextOf(h[0].GetParts()))
+		s.Request = agent.Brief(h[0].GetParts(), shortened)
 	}
 	return s
 }
 
 // shortened is how much of a request a list shows, bytes.
 const shortened = 200
-
-func shorten(s string) string {
-	if len(s) <= shortened {
-		return s
-	}
-	cut := shortened
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
-}
 
 // ListHops returns the audit rows of one request in this service.
 func (a *admin) ListHops(ctx context.Context, req *adminv1.ListHopsRequest) (*adminv1.ListHopsResponse, error) {

@@ -532,7 +532,7 @@ type TaskSummary struct {
 	State     string                 `protobuf:"bytes,5,opt,name=state,proto3" json:"state,omitempty"`
 	// Text of the current status message.
 	Note string `protobuf:"bytes,6,opt,name=note,proto3" json:"note,omitempty"`
-	// The first text of the request, shortened.
+	// The first text of the request, shortened; of one without text, what its data says.
 	Request      string                 `protobuf:"bytes,7,opt,name=request,proto3" json:"request,omitempty"`
 	Principal    string                 `protobuf:"bytes,8,opt,name=principal,proto3" json:"principal,omitempty"`
 	Caller       string                 `protobuf:"bytes,9,opt,name=caller,proto3" json:"caller,omitempty"`

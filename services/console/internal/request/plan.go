@@ -104,6 +104,21 @@ func (p Plan) changes() string {
 	return strings.Join(parts, ", ")
 }
 
+// OfSnapshot reads the steps of a plan as it was when people were asked. needs tells
+// whether it says which steps need which.
+func OfSnapshot(plan *structpb.Struct) (steps []Step, needs bool) {
+	steps = ofMetadata(plan).Steps
+	for n, v := range plan.GetFields()["steps"].GetListValue().GetValues() {
+		f := v.GetStructValue().GetFields()
+		steps[n].Description = f["description"].GetStringValue()
+		needs = needs || f["needs"] != nil
+		for _, need := range f["needs"].GetListValue().GetValues() {
+			steps[n].Needs = append(steps[n].Needs, need.GetStringValue())
+		}
+	}
+	return steps, needs
+}
+
 // OfPlan reads a plan from the contract.
 func OfPlan(w *plannerv1.Plan) Plan {
 	p := Plan{

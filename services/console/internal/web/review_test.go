@@ -221,6 +221,22 @@ func TestAClaimOfAnotherIsShownWithItsEnd(t *testing.T) {
 	}
 }
 
+func TestThePlanOfAnItemIsDrawnAsItWas(t *testing.T) {
+	o := openOffice(t)
+	steps := `{"steps":[{"step":"look-up","agent":"research","skill":"search","state":"COMPLETED","needs":[]},
+		{"step":"<b>ask","agent":"review","skill":"review","state":"PENDING","needs":["look-up"]}]}`
+	id := o.item(1, 10, func(d *reviewv1.Detail) { d.Plan = object(t, steps).GetStructValue() })
+	_, page := o.get("asha", "/review/"+id)
+	shows(t, page, `aria-label="Plan as a graph"`, `href="#at-look-up"`, `id="at-look-up"`, `id="node-look-up"`, `class="edge`, "&lt;b&gt;ask")
+	hides(t, page, "<b>ask")
+	older := o.item(2, 20, func(d *reviewv1.Detail) {
+		d.Plan = object(t, `{"steps":[{"step":"look-up","agent":"research"}]}`).GetStructValue()
+	})
+	_, page = o.get("asha", "/review/"+older)
+	shows(t, page, `id="at-look-up"`)
+	hides(t, page, `aria-label="Plan as a graph"`)
+}
+
 func TestWhoHoldsWhatTheyMayNotDecideCanLetGo(t *testing.T) {
 	o := openOffice(t)
 	id := o.item(1, 10, func(d *reviewv1.Detail) { d.Item.Requester = "acme/bo" })

@@ -35,7 +35,7 @@ func (i *interpreter) snapshot(st playbook.Start) map[string]any {
 		"kind": book.Kind(s), "effect": effect(book, s), "request": i.request(), "sources": i.sources(s), "plan": i.steps(),
 		"product": book.Product, "risk": string(s.Risk), "playbook": book.Name, "step": s.ID, "reasons": []any{},
 	}
-	in["title"] = orElse(title(in["request"].(string)), book.Name+": "+s.ID)
+	in["title"] = orElse(title(i.brief()), book.Name+": "+s.ID)
 	if v := st.Verdict; v != nil {
 		in["confidence"], in["reasons"] = v.Confidence, texts(v.Reasons)
 	} else if s.Description != "" {
@@ -76,6 +76,16 @@ func (i *interpreter) request() string {
 	return cut(string(raw), mostText)
 }
 
+// brief is the request in a line or more: what its data says where it has no text.
+func (i *interpreter) brief() string {
+	for _, m := range i.run.Task().GetHistory() {
+		if m.GetRole() == a2apb.Role_ROLE_USER {
+			return agent.Brief(m.GetParts(), mostText)
+		}
+	}
+	return ""
+}
+
 // cut shortens a text to so many bytes.
 func cut(s string, most int) string {
 	if len(s) <= most {
@@ -114,6 +124,11 @@ func (i *interpreter) steps() map[string]any {
 		if s.Description != "" {
 			step["description"] = s.Description
 		}
+		needs := []any{}
+		for _, need := range i.plan.book.Edges(s) {
+			needs = append(needs, need)
+		}
+		step["needs"] = needs
 		if r := i.plan.current(s); r != nil {
 			step["state"], step["inputs"] = string(r.State), bounded(r.Inputs, most)
 			if r.State == playbook.Completed {
