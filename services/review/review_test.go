@@ -1,6 +1,7 @@
 package review_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -243,6 +244,46 @@ func TestWhatNobodyDecidesExpires(t *testing.T) {
 		}
 		if i := r.detail(id).GetItem(); i.GetState() != reviewv1.State_STATE_EXPIRED || i.GetExpiresAt() == nil {
 			t.Errorf("the item: %v", i)
+		}
+	})
+}
+
+func TestAQueueCountsWhatWasDecidedInTime(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, database string) {
+		r := newRig(t, database, 1)
+		rosa := r.as("rosa", "reviewer")
+		decide := func(id string) {
+			t.Helper()
+			if _, err := r.desks[0].Decide(rosa, &reviewv1.DecideRequest{Id: id, Digest: r.detail(id).GetItem().GetDigest(), Approve: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ids := []string{r.ask("m1", nil), r.ask("m2", nil), r.ask("m3", nil), r.ask("m4", nil)} // due in 8 h
+		decide(ids[0])
+		decide(ids[1])
+		if _, err := r.agent[0].CancelTask(r.as("ada"), &a2apb.CancelTaskRequest{Id: ids[2]}); err != nil {
+			t.Fatal(err)
+		}
+		r.until("the third is canceled", func() bool { return r.detail(ids[2]).GetItem().GetState() == reviewv1.State_STATE_CANCELED })
+		r.clock.by.Add(int64(9 * time.Hour))
+		decide(ids[3])
+		general := func(seconds int64) *reviewv1.Queue {
+			t.Helper()
+			res, err := r.desks[0].ListQueues(rosa, &reviewv1.ListQueuesRequest{Seconds: seconds})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return res.GetQueues()[slices.IndexFunc(res.GetQueues(), func(q *reviewv1.Queue) bool { return q.GetName() == "general" })]
+		}
+		for seconds, want := range map[int64][2]int64{86400: {3, 2}, 3600: {1, 0}, 0: {0, 0}} {
+			if q := general(seconds); q.GetEnded() != want[0] || q.GetInTime() != want[1] {
+				t.Errorf("in %d s %d ended, %d in time; want %v", seconds, q.GetEnded(), q.GetInTime(), want)
+			}
+		}
+		for _, seconds := range []int64{-1, 59, 604801} {
+			if _, err := r.desks[0].ListQueues(rosa, &reviewv1.ListQueuesRequest{Seconds: seconds}); said(err) != "INVALID_ARGUMENT" {
+				t.Errorf("%d seconds: %v", seconds, err)
+			}
 		}
 	})
 }

@@ -2042,7 +2042,9 @@ func (x *WatchResponse) GetMore() bool {
 }
 
 type ListQueuesRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Count also what has ended in the last so many seconds, 60 to 604,800; 0 does not.
+	Seconds       int64 `protobuf:"varint,1,opt,name=seconds,proto3" json:"seconds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2075,6 +2077,13 @@ func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use ListQueuesRequest.ProtoReflect.Descriptor instead.
 func (*ListQueuesRequest) Descriptor() ([]byte, []int) {
 	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ListQueuesRequest) GetSeconds() int64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
 }
 
 type ListQueuesResponse struct {
@@ -2138,7 +2147,11 @@ type Queue struct {
 	Open    int64                  `protobuf:"varint,4,opt,name=open,proto3" json:"open,omitempty"`
 	Overdue int64                  `protobuf:"varint,5,opt,name=overdue,proto3" json:"overdue,omitempty"`
 	// Whether the caller may decide items of it.
-	MayDecide     bool `protobuf:"varint,6,opt,name=may_decide,json=mayDecide,proto3" json:"may_decide,omitempty"`
+	MayDecide bool `protobuf:"varint,6,opt,name=may_decide,json=mayDecide,proto3" json:"may_decide,omitempty"`
+	// Items that have ended in the time that was asked for, without those whose task was
+	// canceled; and those of them that ended before they were due.
+	Ended         int64 `protobuf:"varint,7,opt,name=ended,proto3" json:"ended,omitempty"`
+	InTime        int64 `protobuf:"varint,8,opt,name=in_time,json=inTime,proto3" json:"in_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2213,6 +2226,20 @@ func (x *Queue) GetMayDecide() bool {
 		return x.MayDecide
 	}
 	return false
+}
+
+func (x *Queue) GetEnded() int64 {
+	if x != nil {
+		return x.Ended
+	}
+	return 0
+}
+
+func (x *Queue) GetInTime() int64 {
+	if x != nil {
+		return x.InTime
+	}
+	return 0
 }
 
 var File_sabha_review_v1_review_proto protoreflect.FileDescriptor
@@ -2373,11 +2400,12 @@ const file_sabha_review_v1_review_proto_rawDesc = "" +
 	"\fWatchRequest\">\n" +
 	"\rWatchResponse\x12\x19\n" +
 	"\bitem_ids\x18\x01 \x03(\tR\aitemIds\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more\"\x13\n" +
-	"\x11ListQueuesRequest\"k\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\"-\n" +
+	"\x11ListQueuesRequest\x12\x18\n" +
+	"\aseconds\x18\x01 \x01(\x03R\aseconds\"k\n" +
 	"\x12ListQueuesResponse\x12.\n" +
 	"\x06queues\x18\x01 \x03(\v2\x16.sabha.review.v1.QueueR\x06queues\x12%\n" +
-	"\x0epolicy_version\x18\x02 \x01(\tR\rpolicyVersion\"\x96\x01\n" +
+	"\x0epolicy_version\x18\x02 \x01(\tR\rpolicyVersion\"\xc5\x01\n" +
 	"\x05Queue\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
@@ -2385,7 +2413,9 @@ const file_sabha_review_v1_review_proto_rawDesc = "" +
 	"\x04open\x18\x04 \x01(\x03R\x04open\x12\x18\n" +
 	"\aoverdue\x18\x05 \x01(\x03R\aoverdue\x12\x1d\n" +
 	"\n" +
-	"may_decide\x18\x06 \x01(\bR\tmayDecide*\x8e\x01\n" +
+	"may_decide\x18\x06 \x01(\bR\tmayDecide\x12\x14\n" +
+	"\x05ended\x18\a \x01(\x03R\x05ended\x12\x17\n" +
+	"\ain_time\x18\b \x01(\x03R\x06inTime*\x8e\x01\n" +
 	"\x05State\x12\x15\n" +
 	"\x11STATE_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +

@@ -115,3 +115,11 @@ func share(part, whole int64) string {
 	}
 	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(whole))
 }
+
+// attained is a service level in words: the share that was in time, of how many.
+func attained(l InTime) string {
+	if l.Ended == 0 {
+		return "none ended"
+	}
+	return share(l.InTime, l.Ended) + " of " + number(l.Ended)
+}

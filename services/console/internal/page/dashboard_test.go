@@ -14,6 +14,10 @@ func TestTheDashboardTellsWhatNeedsAPersonAndWhatIsStuckAndWhy(t *testing.T) {
 	o := page.Overview{
 		People: request.Page{Tasks: []request.Task{task()}}, Stuck: request.Page{Tasks: []request.Task{stuck}, Next: "more"},
 		Reviews: &page.Reviews{Open: 12, Unassigned: 9, Mine: 1, Overdue: 2},
+		Levels: []page.Level{
+			{Queue: "General", Day: page.InTime{Ended: 40, InTime: 40}, Week: page.InTime{Ended: 80, InTime: 78}},
+			{Queue: "Lending", Week: page.InTime{Ended: 2, InTime: 1}},
+		},
 		Figures: request.Figures{
 			Span: page.Day, Tasks: map[request.State]int64{request.InputRequired: 7, request.Working: 1200, request.Submitted: 34},
 			Buckets: []request.Bucket{{From: noon, Started: 10, Completed: 6, Failed: 2, Canceled: 1}, {From: noon.Add(time.Hour), Started: 20, Completed: 20}},
@@ -23,7 +27,7 @@ func TestTheDashboardTellsWhatNeedsAPersonAndWhatIsStuckAndWhy(t *testing.T) {
 	}
 	wants(t, text(t, page.DashboardPage(o)), "|Wait for a decision|12|9 unassigned|", "|Overdue decisions|2|1 held by you|", "|Wait for the requester|7|", "|Running|1\u202f234|34 submitted|",
 		"|Failed or rejected|2|of 30 in the last day|", "|30 began in the last day, 26 completed|", "|10 began, 6 completed, 2 failed, 1 canceled|",
-		"|draft: attempt 2 of 3 · no model|", "|All of them|", "|research|investigate|40|3 · 7.5 %|20 ms|1.5 s|", "No service level has been agreed on yet", "|memory gave no figures.|")
+		"|draft: attempt 2 of 3 · no model|", "|All of them|", "|research|investigate|40|3 · 7.5 %|20 ms|1.5 s|", "|General|100.0 % of 40|97.5 % of 80|", "|Lending|none ended|50.0 % of 2|", "|memory gave no figures.|")
 	got := html(t, page.DashboardPage(o))
 	// The first column is half as high as the second: 30, 10, 5 and 5 of 100.
 	blocks := regexp.MustCompile(`<rect class="state-([a-z]+)" x="3" y="([0-9.]+)" width="14" height="([0-9.]+)"`).FindAllStringSubmatch(got, -1)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -53,7 +54,11 @@ func (s *Site) dashboard(r *http.Request) page.View {
 	overviewOf(0, &o.People, query.Query{States: []request.State{request.InputRequired, request.AuthRequired}})
 	overviewOf(1, &o.Stuck, query.Query{States: []request.State{request.Submitted, request.Working}, Older: slow})
 	overviewOf(2, &retried, query.Query{Retrying: true})
-	wg.Go(func() { o.Reviews = s.waiting(ctx) })
+	wg.Go(func() {
+		if o.Reviews = s.waiting(ctx); o.Reviews != nil {
+			o.Levels = s.levels(ctx)
+		}
+	})
 	var err error
 	o.Figures, err = s.source.Figures(ctx, page.SpanOf(r.URL.Query().Get("span")))
 	wg.Wait()
@@ -128,4 +133,28 @@ func (s *Site) waiting(ctx context.Context) *page.Reviews {
 		return nil
 	}
 	return &page.Reviews{Open: res.GetOpen(), Unassigned: res.GetUnassigned(), Mine: res.GetMine(), Overdue: res.GetOverdue()}
+}
+
+// levels are how many reviews of each queue were decided in time. What cannot be read is
+// left out, as in waiting.
+func (s *Site) levels(ctx context.Context) []page.Level {
+	var all []page.Level
+	for _, span := range []time.Duration{page.Week, page.Day} {
+		res, err := s.desk.Client().ListQueues(ctx, &reviewv1.ListQueuesRequest{Seconds: int64(span / time.Second)})
+		if err != nil {
+			return nil
+		}
+		for _, q := range res.GetQueues() {
+			counts := page.InTime{Ended: q.GetEnded(), InTime: q.GetInTime()}
+			if span == page.Week && counts.Ended > 0 {
+				all = append(all, page.Level{Queue: cmp.Or(q.GetTitle(), q.GetName()), Name: q.GetName(), Week: counts})
+			}
+			for n := range all {
+				if span == page.Day && all[n].Name == q.GetName() {
+					all[n].Day = counts
+				}
+			}
+		}
+	}
+	return all
 }

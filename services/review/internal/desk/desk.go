@@ -32,6 +32,7 @@ type Items interface {
 	List(ctx context.Context, f sqlstore.Filter) ([]*item.Item, error)
 	Counts(ctx context.Context, person string, now time.Time) (sqlstore.Counts, error)
 	Queues(ctx context.Context, now time.Time) (map[string]sqlstore.QueueCounts, error)
+	Attained(ctx context.Context, since time.Time) (map[string]sqlstore.QueueCounts, error)
 	Rows(id string, f item.Make, done func(*item.Item, *item.Change)) func(context.Context, *sql.Tx) error
 	Update(ctx context.Context, id string, f item.Make, done func(*item.Item, *item.Change)) error
 }

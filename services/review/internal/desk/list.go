@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"sabha.dev/chassis/fault"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
@@ -19,6 +20,12 @@ const (
 	maxPage     = 200
 	maxWords    = 8
 	maxQuery    = 200 // bytes
+)
+
+// The span in which ended items are counted, seconds.
+const (
+	minSpan = 60
+	maxSpan = 7 * 24 * 3600
 )
 
 // ended are the states in which items end.
@@ -144,14 +151,29 @@ var errToken = fault.Invalid("page_token", "is not a token of this list; begin w
 
 // ListQueues gives the queues of the policy, and those that items are in all the same,
 // with what waits in them.
-func (d *Desk) ListQueues(ctx context.Context, _ *reviewv1.ListQueuesRequest) (*reviewv1.ListQueuesResponse, error) {
+func (d *Desk) ListQueues(ctx context.Context, req *reviewv1.ListQueuesRequest) (*reviewv1.ListQueuesResponse, error) {
 	p, err := d.person(ctx)
 	if err != nil {
 		return nil, err
 	}
-	counts, err := d.items.Queues(ctx, d.clock.Now())
+	now, span := d.clock.Now(), req.GetSeconds()
+	if span != 0 && (span < minSpan || span > maxSpan) {
+		return nil, fault.Invalid("seconds", "must be from %d to %d, or 0 to count only what is open", minSpan, maxSpan)
+	}
+	counts, err := d.items.Queues(ctx, now)
 	if err != nil {
 		return nil, err
+	}
+	if span != 0 {
+		attained, err := d.items.Attained(ctx, now.Add(-time.Duration(span)*time.Second))
+		if err != nil {
+			return nil, err
+		}
+		for name, a := range attained {
+			c := counts[name]
+			c.Ended, c.InTime = a.Ended, a.InTime
+			counts[name] = c
+		}
 	}
 	queues := d.queues.Queues()
 	var former []string
@@ -168,7 +190,7 @@ func (d *Desk) ListQueues(ctx context.Context, _ *reviewv1.ListQueuesRequest) (*
 	for _, q := range queues {
 		c := counts[q.Name]
 		res.Queues = append(res.Queues, &reviewv1.Queue{
-			Name: q.Name, Title: q.Title, Groups: q.Groups, Open: c.Open, Overdue: c.Overdue,
+			Name: q.Name, Title: q.Title, Groups: q.Groups, Open: c.Open, Overdue: c.Overdue, Ended: c.Ended, InTime: c.InTime,
 			MayDecide: !q.Former && p.MayNotServe(q.Groups) == "",
 		})
 	}

@@ -165,8 +165,24 @@ func (s *Store) Counts(ctx context.Context, person string, now time.Time) (Count
 	return c, err
 }
 
-// QueueCounts are of one queue.
-type QueueCounts struct{ Open, Overdue int64 }
+// QueueCounts are of one queue. Ended leaves out what was canceled; InTime ended before it
+// was due.
+type QueueCounts struct{ Open, Overdue, Ended, InTime int64 }
+
+// Attained counts what has ended in each queue since a time.
+func (s *Store) Attained(ctx context.Context, since time.Time) (map[string]QueueCounts, error) {
+	counts := map[string]QueueCounts{}
+	_, err := list(ctx, s.db.Read, func(rows *sql.Rows) (queue string, err error) {
+		var c QueueCounts
+		if err = rows.Scan(&queue, &c.Ended, &c.InTime); err == nil {
+			counts[queue] = c
+		}
+		return queue, err
+	}, `SELECT queue, COUNT(*), COALESCE(SUM(CASE WHEN ended_at <= due_at THEN 1 ELSE 0 END), 0)
+		FROM review_items WHERE ended_at IS NOT NULL AND ended_at > $1 AND state <> $2 GROUP BY queue`,
+		micros(since), int32(reviewv1.State_STATE_CANCELED))
+	return counts, err
+}
 
 // Queues counts what is open in each queue.
 func (s *Store) Queues(ctx context.Context, now time.Time) (map[string]QueueCounts, error) {
