@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accessible, context, fits, live, narrow, platform, wide } from "../lib/browser.mjs";
+import { context, live, platform } from "../lib/browser.mjs";
 
 test("people sign in by keyboard, come to the page that they wanted, and sign out", async () => {
   const browser = await context({ stranger: true });
@@ -38,27 +38,3 @@ test("an open page says that its session has ended", async () => {
   await page.locator('#link[data-state="ended"]').getByText("Signed out").waitFor();
   await browser.close();
 });
-
-for (const [name, size] of Object.entries({ wide, narrow })) {
-  for (const scheme of ["light", "dark"]) {
-    test(`signing in and accounts are accessible and fit, ${name} and ${scheme}`, async () => {
-      const stranger = await context({ size, scheme, stranger: true });
-      const form = await stranger.newPage();
-      await form.goto("/sign-in");
-      await accessible(form, "the sign-in");
-      await fits(form, "the sign-in");
-      await stranger.close();
-      const browser = await context({ size, scheme });
-      const page = await browser.newPage();
-      await page.goto("/account");
-      await accessible(page, "the account");
-      await fits(page, "the account");
-      await page.goto("/accounts");
-      await page.getByText("Change", { exact: true }).first().click();
-      await accessible(page, "the accounts");
-      await fits(page, "the accounts");
-      assert.deepEqual(browser.problems, []);
-      await browser.close();
-    });
-  }
-}
