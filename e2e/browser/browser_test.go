@@ -26,7 +26,8 @@ func TestBrowser(t *testing.T) {
 }
 
 // TestScreenshots photographs every screen, light and dark, wide and narrow, into the
-// folder that SCREENSHOTS names, or into one that goes with the test.
+// folder that SCREENSHOTS names, or into one that goes with the test. The pictures of
+// docs/console.md are among them, as guide-NAME.png.
 func TestScreenshots(t *testing.T) {
 	node, chromium := programs(t)
 	p := up(t)
@@ -38,4 +39,5 @@ func TestScreenshots(t *testing.T) {
 		}
 	}
 	spec(t, node, "screens.mjs", p)
+	shrink(t, p.Out)
 }
