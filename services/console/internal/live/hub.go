@@ -46,6 +46,11 @@ const (
 	rest = 9
 	// slowest is how long a topic is left unread at most.
 	slowest = 10 * time.Second
+	// together is how many topics are read at once, the others in their turn: one event
+	// may wake them all, and each would take as long as all of them, and rest accordingly.
+	// Their turn comes after patience at the latest, whatever the readings of others wait for.
+	together = 4
+	patience = 250 * time.Millisecond
 	// maxViewers watch at once.
 	maxViewers = 256
 )
@@ -60,6 +65,7 @@ type Hub struct {
 	topics  map[key]*topic
 	viewers map[*Viewer]struct{}
 	readers sync.WaitGroup
+	places  chan struct{}
 	// covered are the names whose changes are told, and arrival is closed when the
 	// next viewer comes.
 	covered map[string]bool
@@ -87,6 +93,7 @@ type Frame struct {
 func New(open func(ctx context.Context, topic string) (Feed, bool), c clock.Clock) *Hub {
 	return &Hub{
 		open: open, clock: c, topics: map[key]*topic{}, viewers: map[*Viewer]struct{}{}, covered: map[string]bool{}, arrival: make(chan struct{}),
+		places: make(chan struct{}, together),
 	}
 }
 
@@ -133,10 +140,16 @@ func (h *Hub) Watch(ctx context.Context, who string, names ...string) (*Viewer, 
 
 func (h *Hub) read(ctx context.Context, name string, t *topic, feed Feed) {
 	for {
+		leave := h.place(ctx)
+		select {
+		case <-t.woken: // by what this reading sees
+		default:
+		}
 		began := h.clock.Now()
 		within, cancel := context.WithTimeout(ctx, readWithin)
 		html, wakes := feed(within)
 		cancel()
+		leave()
 		if ctx.Err() != nil {
 			return
 		}
@@ -154,6 +167,23 @@ func (h *Hub) read(ctx context.Context, name string, t *topic, feed Feed) {
 			return
 		}
 	}
+}
+
+// place waits for a place among those who read, but not for ever.
+func (h *Hub) place(ctx context.Context) (leave func()) {
+	leave = func() { <-h.places }
+	select {
+	case h.places <- struct{}{}:
+		return leave
+	default:
+	}
+	select {
+	case h.places <- struct{}{}:
+		return leave
+	case <-h.clock.After(patience):
+	case <-ctx.Done():
+	}
+	return func() {}
 }
 
 func (h *Hub) publish(name string, t *topic, html []byte, wakes []string) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -233,4 +234,44 @@ func TestWhatHappensOftenIsReadInIntervals(t *testing.T) {
 	if n := r.reads.Load(); n != 1 {
 		t.Errorf("read %d times without a rest, want once", n)
 	}
+}
+
+// TestTopicsAreReadInTurn wakes many topics at once. Few are read at the same time, and
+// readings that hang do not keep the others away.
+func TestTopicsAreReadInTurn(t *testing.T) {
+	c := clocktest.New(began)
+	var now, most atomic.Int64
+	hang := make(chan struct{})
+	letGo := sync.OnceFunc(func() { close(hang) })
+	reading := make(chan string, 100)
+	h := live.New(func(_ context.Context, topic string) (live.Feed, bool) {
+		return func(context.Context) ([]byte, []string) {
+			for n, m := now.Add(1), most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+			}
+			reading <- topic
+			<-hang
+			now.Add(-1)
+			return []byte(topic), nil
+		}, true
+	}, c)
+	t.Cleanup(h.Stop)
+	t.Cleanup(letGo)
+	const topics = 12
+	for n := range topics {
+		if _, err := h.Watch(t.Context(), "", strconv.Itoa(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 4 {
+		<-reading
+	}
+	c.BlockUntil(topics - 4) // the others wait for their turn
+	if n := most.Load(); n != 4 {
+		t.Errorf("%d topics were read at once, want 4", n)
+	}
+	c.Advance(250 * time.Millisecond)
+	for range topics - 4 {
+		<-reading
+	}
+	letGo()
 }
