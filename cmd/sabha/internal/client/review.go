@@ -38,6 +38,22 @@ func (c *Client) Release(ctx context.Context, id, note string) (*reviewv1.Item, 
 	return res.GetItem(), c.fault(err)
 }
 
+// Reassign hands an item to a person, organisation/subject.
+func (c *Client) Reassign(ctx context.Context, id, to, note string) (*reviewv1.Item, error) {
+	ctx, cancel := c.call(ctx)
+	defer cancel()
+	res, err := c.reviews.Reassign(ctx, &reviewv1.ReassignRequest{Id: id, To: to, Note: note})
+	return res.GetItem(), c.fault(err)
+}
+
+// People are those to whom an item may be handed.
+func (c *Client) People(ctx context.Context, id string) ([]string, error) {
+	ctx, cancel := c.call(ctx)
+	defer cancel()
+	res, err := c.reviews.ListPeople(ctx, &reviewv1.ListPeopleRequest{Id: id})
+	return res.GetPeople(), c.fault(err)
+}
+
 // Decide decides on an item.
 func (c *Client) Decide(ctx context.Context, req *reviewv1.DecideRequest) (*reviewv1.Item, error) {
 	ctx, cancel := c.call(ctx)

@@ -17,7 +17,7 @@ import (
 
 func (r *run) review() *cobra.Command {
 	c := &cobra.Command{Use: "review", Short: "See what waits for people, and decide on it", Args: cobra.NoArgs}
-	c.AddCommand(r.reviewList(), r.reviewShow(), r.reviewClaim(), r.reviewRelease(), r.reviewDecide(true), r.reviewDecide(false), r.reviewAsk())
+	c.AddCommand(r.reviewList(), r.reviewShow(), r.reviewClaim(), r.reviewRelease(), r.reviewReassign(), r.reviewDecide(true), r.reviewDecide(false), r.reviewAsk())
 	return group(c)
 }
 
@@ -115,6 +115,36 @@ func (r *run) reviewRelease() *cobra.Command {
 	return r.reviewed(c, func(ctx context.Context, c *client.Client, id string) (*reviewv1.Item, error) {
 		return c.Release(ctx, id, note)
 	})
+}
+
+func (r *run) reviewReassign() *cobra.Command {
+	var to, note string
+	c := &cobra.Command{
+		Use: "reassign ITEM --to PERSON", Short: "Hand an item to somebody else; without --to, list who may take it", Args: exactly(1),
+		Long: "Reassign makes a person the holder of an item. A person is organisation/subject, as the list says.",
+	}
+	c.Flags().StringVar(&to, "to", "", "who holds it then, as organisation/subject")
+	c.Flags().StringVar(&note, "note", "", "a note for whoever gets it")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		return r.withPlatform(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+			if to != "" {
+				i, err := c.Reassign(ctx, args[0], to, note)
+				if err != nil {
+					return err
+				}
+				return r.say(r.style().Reviews([]*reviewv1.Item{i})...)
+			}
+			people, err := c.People(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if len(people) == 0 {
+				people = []string{"Nobody else who may decide on it has been here in the last 90 days; a person can still be named with --to."}
+			}
+			return r.say(people...)
+		})
+	}
+	return r.calls(c)
 }
 
 func (r *run) reviewAsk() *cobra.Command {

@@ -43,6 +43,17 @@ func (p *people) Claim(context.Context, *reviewv1.ClaimRequest) (*reviewv1.Claim
 	return nil, fault.New(fault.ItemHeld, "acme/lena holds item i1 until noon")
 }
 
+func (p *people) ListPeople(context.Context, *reviewv1.ListPeopleRequest) (*reviewv1.ListPeopleResponse, error) {
+	return &reviewv1.ListPeopleResponse{People: []string{"acme/lena", "acme/meera"}}, nil
+}
+
+func (p *people) Reassign(_ context.Context, req *reviewv1.ReassignRequest) (*reviewv1.ReassignResponse, error) {
+	if req.GetTo() != "acme/meera" || req.GetNote() != "yours" {
+		return nil, fault.Invalid("to", "%s may not decide on item i1", req.GetTo())
+	}
+	return &reviewv1.ReassignResponse{Item: &reviewv1.Item{Id: "i1", Queue: "general", Risk: "low", Title: "A letter", State: reviewv1.State_STATE_OPEN, Holder: "acme/meera"}}, nil
+}
+
 func (p *people) Decide(_ context.Context, req *reviewv1.DecideRequest) (*reviewv1.DecideResponse, error) {
 	p.decided = req
 	if req.GetDigest() != digest {
@@ -70,6 +81,9 @@ func TestReviewsAreSeenAndDecidedWithoutABrowser(t *testing.T) {
 			"History\n  2026-01-02 18:00:00  created by policy  in the queue general\n", "", 0},
 		{[]string{"show", "i2"}, "", "there is no item", 7},
 		{[]string{"claim", "i1"}, "", "acme/lena holds item i1 until noon", 2},
+		{[]string{"reassign", "i1"}, "acme/lena\nacme/meera\n", "", 0},
+		{[]string{"reassign", "i1", "--to", "acme/meera", "--note", "yours"}, "DUE  ITEM  QUEUE    RISK  STATE                     TITLE\n–    i1    general  low   open, held by acme/meera  A letter\n", "", 0},
+		{[]string{"reassign", "i1", "--to", "acme/ada"}, "", "acme/ada may not decide on item i1", 2},
 		{[]string{"approve", "i1"}, "", "--digest is missing or shorter than 12 digits", 2},
 		{[]string{"approve", "i1", "--digest", "0123456789ab", "--edited", "Dear"}, "", "--edited is no JSON", 2},
 		{[]string{"approve", "i1", "--digest", "ffffffffffff"}, "", "item i1 is not what you were shown any more", 1},
