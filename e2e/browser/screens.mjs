@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fits, narrow, platform, wide } from "./lib/browser.mjs";
+import { fits, live, narrow, platform, wide } from "./lib/browser.mjs";
 import { look } from "./lib/look.mjs";
 import { scene } from "./lib/screens.mjs";
 
@@ -28,6 +28,9 @@ for (const [width, size] of Object.entries({ wide, narrow })) {
 
 test("the pictures of the guide for operators", async () => {
   const guide = screens.filter(([name]) => ["dashboard", "tasks", "task-retried", "task-timeline", "agents", "playground-answer"].includes(name));
-  const problems = await look(guide, { size: { width: 1240, height: 800 } }, (page, name) => photograph(page, `guide-${name}`, false));
+  const problems = await look(guide, { size: { width: 1240, height: 800 } }, async (page, name) => {
+    await live(page);
+    await photograph(page, `guide-${name}`, false);
+  });
   assert.deepEqual(problems, []);
 });
