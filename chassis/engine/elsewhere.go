@@ -18,7 +18,6 @@ const elsewhereAfter = 5 * time.Second
 // told once. Its budget bounds this, except while it waits for people: then the budget
 // stands still.
 func (r *run) elsewhere(o agent.Outcome) agent.Outcome {
-	r.e.Logger.Warn("a task is left to a replica of another release", "task_id", r.id, "skill", r.req.Skill, "reason", agent.TextOf(o.Message.GetParts()))
 	var now *a2apb.TaskStatus
 	canceling := false
 	r.h.View(func(rec *taskstore.Record) { now, canceling = rec.Task.GetStatus(), rec.CancelRequested })
@@ -29,8 +28,11 @@ func (r *run) elsewhere(o agent.Outcome) agent.Outcome {
 	case !interrupted(now.GetState()) && !at.Before(r.deadline):
 		return agent.Failed(o.Message.GetParts()...)
 	}
-	if agent.TextOf(now.GetMessage().GetParts()) == agent.TextOf(o.Message.GetParts()) {
+	why := agent.TextOf(o.Message.GetParts())
+	if agent.TextOf(now.GetMessage().GetParts()) == why {
 		o.Message = nil
+	} else {
+		r.e.Logger.Warn("a task is left to a replica of another release", "task_id", r.id, "skill", r.req.Skill, "reason", why)
 	}
 	return agent.Outcome{State: now.GetState(), Message: o.Message, WakeAt: at.Add(elsewhereAfter)}
 }

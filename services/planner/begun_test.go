@@ -119,7 +119,8 @@ func TestAPlanThatNobodyReadsEndsWithItsBudgetOrACancel(t *testing.T) {
 		unreadable(r)
 		r.up("planner")
 		open()
-		task := r.endsOn(c, id, failed)
+		r.await(func() bool { c.Advance(2 * time.Second); return ended(r.get(id)) }, func() string { return show(r.get(id)) })
+		task := r.ends(id, failed)
 		if note(task) != notHere {
 			t.Fatalf("%q", note(task))
 		}

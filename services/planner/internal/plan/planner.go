@@ -84,8 +84,11 @@ func (p *Planner) Run(ctx context.Context, run agent.Run) (agent.Outcome, error)
 			return *ask, nil
 		}
 	case errors.Is(err, errNoPlaybook):
-		p.Logger.Warn("a plan cannot go on here", "task_id", t.GetId(), "error", err)
-		return agent.Elsewhere(agent.Text(fmt.Sprintf("The plan began with playbook %s version %s, which this release of the planner cannot read.", pl.book.Name, pl.book.Version))), nil
+		why := fmt.Sprintf("The plan began with playbook %s version %s, which this release of the planner cannot read.", pl.book.Name, pl.book.Version)
+		if agent.TextOf(t.GetStatus().GetMessage().GetParts()) != why { // once, not at each look
+			p.Logger.Warn("a plan cannot go on here", "task_id", t.GetId(), "error", err)
+		}
+		return agent.Elsewhere(agent.Text(why)), nil
 	}
 	if err != nil {
 		return agent.Outcome{}, err
