@@ -129,7 +129,7 @@ func TestTheTableOfErrorsIsThatOfTheCode(t *testing.T) {
 
 // keys are the YAML keys of a configuration, at every depth.
 func keys(kind reflect.Type) []string {
-	for kind.Kind() == reflect.Pointer {
+	for kind.Kind() == reflect.Pointer || kind.Kind() == reflect.Slice {
 		kind = kind.Elem()
 	}
 	if kind.Kind() != reflect.Struct || kind.PkgPath() == "time" {
@@ -152,11 +152,11 @@ func keys(kind reflect.Type) []string {
 
 func TestEveryKeyOfEveryConfigurationIsDocumented(t *testing.T) {
 	guide := read(t, "docs/operator-guide.md")
-	named := regexp.MustCompile("`([a-z_.]+)`")
+	named := regexp.MustCompile(`\x60([a-z_.\[\]]+)\x60`)
 	documented := map[string]bool{}
 	for _, m := range named.FindAllStringSubmatch(guide.text(), -1) {
 		for _, part := range strings.Split(m[1], ".") {
-			documented[part] = true
+			documented[strings.TrimSuffix(part, "[]")] = true
 		}
 	}
 	for name, config := range map[string]any{

@@ -1,18 +1,94 @@
 package gateway_test
 
 import (
+	"crypto/ed25519"
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	"sabha.dev/services/gateway"
+	"sabha.dev/services/gateway/internal/tokens"
 )
 
+// issuer makes tokens that the gateway takes.
+type issuer struct {
+	config tokens.Config
+	key    ed25519.PrivateKey
+}
+
+func newIssuer(t *testing.T) *issuer {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: public, KeyID: "k"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "keys.json")
+	if err := os.WriteFile(file, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return &issuer{tokens.Config{Issuer: "https://idp.example", Audience: "sabha", KeysFile: file, Organisations: []string{"acme"}, Roles: []string{"reviewer"}}, private}
+}
+
+// token is good for a minute.
+func (i *issuer) token(t *testing.T, now time.Time, subject, issuer string) string {
+	t.Helper()
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: jose.JSONWebKey{Key: i.key, KeyID: "k"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := jwt.Signed(signer).Claims(map[string]any{
+		"iss": issuer, "aud": "sabha", "sub": subject, "exp": now.Add(time.Minute).Unix(), "roles": []string{"reviewer", "admin"},
+	}).Serialize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+// One person is one owner, whatever the credentials.
+func TestAPersonOwnsTasksByKeyAndByToken(t *testing.T) {
+	idp := newIssuer(t)
+	r := start(t, func(c *gateway.Config) { c.Issuers = []tokens.Config{idp.config} })
+	token := "Bearer " + idp.token(t, r.clock.Now(), "asha", "https://idp.example")
+	made := r.send(t, "grpc", request{skill: "work", headers: []string{"X-API-Key: " + r.newKey(t, "-subject", "asha", "-organisation", "acme")}})
+	if made.task == "" {
+		t.Fatalf("got %+v, want a task", made)
+	}
+	get := func() error {
+		ctx := metadata.AppendToOutgoingContext(t.Context(), "a2a-version", "1.0", "authorization", token)
+		_, err := a2apb.NewA2AServiceClient(r.conn).GetTask(ctx, &a2apb.GetTaskRequest{Id: made.task})
+		return err
+	}
+	if err := get(); err != nil {
+		t.Error("by token:", err)
+	}
+	r.clock.Advance(2 * time.Minute)
+	if err := get(); status.Code(err) != codes.Unauthenticated || !strings.Contains(err.Error(), "the token is refused: it expired at ") {
+		t.Errorf("after its end: %v", err)
+	}
+}
+
 func TestEveryBindingKnowsCallersAlike(t *testing.T) {
-	r := start(t, func(c *gateway.Config) { c.Tenants = []string{"research", "memory"} })
+	idp := newIssuer(t)
+	r := start(t, func(c *gateway.Config) {
+		c.Tenants, c.Issuers = []string{"research", "memory"}, []tokens.Config{idp.config}
+	})
 	key := r.newKey(t, "-subject", "asha", "-organisation", "acme")
+	token := idp.token(t, r.clock.Now(), "asha", "https://idp.example")
 	other := r.newKey(t, "-subject", "bela")
 	known := "acme/asha [] by gateway with [a2a-version]"
 	for _, c := range []struct {
@@ -28,6 +104,12 @@ func TestEveryBindingKnowsCallersAlike(t *testing.T) {
 		{"by bearer token", request{headers: []string{"Authorization: Bearer " + key}}, known, "", 200, ""},
 		{"by both, the same", request{headers: []string{"X-API-Key: " + key, "Authorization: bearer " + key}}, known, "", 200, ""},
 		{"at a tenant", request{tenant: "research", headers: []string{"X-API-Key: " + key}}, known, "", 200, ""},
+		{"by a JWT", request{headers: []string{"Authorization: Bearer " + token}}, "acme/asha [reviewer] by gateway with [a2a-version]", "", 200, ""},
+		{"a JWT at a tenant", request{tenant: "research", headers: []string{"Authorization: Bearer " + token}}, "acme/asha [reviewer] by gateway", "", 200, ""},
+		{"a task by a JWT", request{skill: "work", headers: []string{"Authorization: Bearer " + token}}, "done for acme/asha", "", 200, ""},
+		{"a JWT as an API key", request{headers: []string{"X-API-Key: " + token}}, "", "UNAUTHENTICATED", 401, "Unauthenticated"},
+		{"a JWT beside an API key", request{headers: []string{"X-API-Key: " + key, "Authorization: Bearer " + token}}, "", "UNAUTHENTICATED", 401, "Unauthenticated"},
+		{"a JWT of another issuer", request{headers: []string{"Authorization: Bearer " + idp.token(t, r.clock.Now(), "asha", "https://evil.example")}}, "", "UNAUTHENTICATED", 401, "Unauthenticated"},
 		{"two different keys", request{headers: []string{"X-API-Key: " + key, "Authorization: Bearer " + other}}, "", "UNAUTHENTICATED", 401, "Unauthenticated"},
 		{"an unknown key is not anonymous", request{headers: []string{"X-API-Key: sk-" + strings.Repeat("0", 64)}}, "", "UNAUTHENTICATED", 401, "Unauthenticated"},
 		{"no key at all in the header", request{headers: []string{"X-API-Key: letmein"}}, "", "UNAUTHENTICATED", 401, "Unauthenticated"},

@@ -12,6 +12,7 @@ import (
 
 	"sabha.dev/chassis/service"
 	"sabha.dev/services/gateway/internal/edge"
+	"sabha.dev/services/gateway/internal/tokens"
 )
 
 // name of the service, and that of the agent at the root.
@@ -44,6 +45,8 @@ type Config struct {
 	// CurrentOnly leaves out what serves clients of A2A 0.3: its methods, and its fields
 	// on cards, which readers that are stricter than the specification refuse.
 	CurrentOnly bool `yaml:"current_only"`
+	// Issuers whose bearer tokens (JWT) are taken beside API keys.
+	Issuers []tokens.Config `yaml:"issuers"`
 	// RateLimit bounds calls.
 	RateLimit RateLimit `yaml:"rate_limit"`
 	// Tenants are the personas that may be called directly beside the planner at the
@@ -128,7 +131,7 @@ func (c Config) wrong() error {
 			errs = append(errs, fmt.Errorf("mounted path %q must begin with a slash", path))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, tokens.Check(c.Issuers))...)
 }
 
 func (c Config) tenants() []string {

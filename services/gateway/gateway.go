@@ -35,6 +35,7 @@ import (
 	"sabha.dev/services/gateway/internal/oversight"
 	"sabha.dev/services/gateway/internal/people"
 	"sabha.dev/services/gateway/internal/proxy"
+	"sabha.dev/services/gateway/internal/tokens"
 	"sabha.dev/services/gateway/migrations"
 )
 
@@ -115,8 +116,12 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 		return nil, err
 	}
 	limits := c.RateLimit.withDefaults()
+	foreign, err := tokens.New(c.Issuers, base.Clock)
+	if err != nil {
+		return nil, err
+	}
 	guard, err := edge.NewGuard(edge.Config{
-		Keys: r.keys, Granter: base.Signer, Clock: base.Clock, Log: base.Log, Tracer: base.Tracer, Metrics: base.Metrics(),
+		Keys: r.keys, Tokens: foreign, Granter: base.Signer, Clock: base.Clock, Log: base.Log, Tracer: base.Tracer, Metrics: base.Metrics(),
 		Caller: limits.Caller, Anonymous: limits.Anonymous,
 	})
 	if err == nil {
@@ -170,6 +175,9 @@ func (r *Running) listen(field, address string) (net.Listener, error) {
 // publicAddress is where clients are told to find the gateway, never what it is bound to.
 func publicAddress(c Config, grpcAddr, httpAddr net.Addr) cards.Address {
 	a := cards.Address{HTTP: strings.TrimRight(c.PublicURL, "/"), GRPC: c.PublicGRPCAddress, CurrentOnly: c.CurrentOnly}
+	for _, i := range c.Issuers {
+		a.Issuers = append(a.Issuers, i.Issuer)
+	}
 	if a.HTTP == "" {
 		scheme := "http://"
 		if c.PublicTLS != "" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,6 +36,8 @@ type Address struct {
 	GRPC string
 	// CurrentOnly says that clients of A2A 0.3 are not served.
 	CurrentOnly bool
+	// Issuers whose bearer tokens are taken beside API keys.
+	Issuers []string
 }
 
 // Source gives the cards of agents by tenant.
@@ -134,7 +137,7 @@ func (s *Source) Complete(tenant string, card *a2apb.AgentCard) *a2apb.AgentCard
 			Description: "An API key of this platform, in a header; in gRPC, metadata x-api-key.", Location: "header", Name: "X-API-Key",
 		}}},
 		schemeBearer: {Scheme: &a2apb.SecurityScheme_HttpAuthSecurityScheme{HttpAuthSecurityScheme: &a2apb.HTTPAuthSecurityScheme{
-			Description: "An API key of this platform as a bearer token; in gRPC, metadata authorization.", Scheme: "Bearer",
+			Description: s.bearer(), Scheme: "Bearer",
 		}}},
 	}
 	// Requirements in a list are alternatives: either scheme will do.
@@ -143,6 +146,15 @@ func (s *Source) Complete(tenant string, card *a2apb.AgentCard) *a2apb.AgentCard
 		{Schemes: map[string]*a2apb.StringList{schemeBearer: {}}},
 	}
 	return c
+}
+
+// bearer says which bearer tokens are taken.
+func (s *Source) bearer() string {
+	text := "An API key of this platform"
+	if len(s.address.Issuers) > 0 {
+		text += ", or a JWT of " + strings.Join(s.address.Issuers, " or ") + ","
+	}
+	return text + " as a bearer token; in gRPC, metadata authorization."
 }
 
 // legacy are the interfaces for clients of A2A 0.3, which knows no tenants: over

@@ -23,7 +23,9 @@ import (
 
 // Config of a guard.
 type Config struct {
-	Keys    Keys
+	Keys Keys
+	// Tokens of other issuers; nil when there are none.
+	Tokens  Tokens
 	Granter Granter
 	Clock   clock.Clock
 	Log     *slog.Logger
@@ -54,7 +56,7 @@ func NewGuard(c Config) (*Guard, error) {
 	}
 	return &Guard{
 		clock: c.Clock, counts: counts,
-		authenticator: &authenticator{keys: c.Keys, granter: c.Granter, grants: map[string]string{}},
+		authenticator: &authenticator{keys: c.Keys, tokens: c.Tokens, granter: c.Granter, grants: map[string]string{}},
 		log:           c.Log, tracer: c.Tracer, callers: newBuckets(c.Caller, c.Clock), strangers: newBuckets(c.Anonymous, c.Clock),
 	}, nil
 }
@@ -148,9 +150,9 @@ func (r rule) allows(p identity.Principal) error {
 		return nil
 	}
 	if p.Anonymous() {
-		return fault.New(fault.Unauthenticated, "this needs a caller who is known; send an API key")
+		return fault.New(fault.Unauthenticated, "this needs a caller who is known; send an API key or a token")
 	}
-	return fault.New(fault.PermissionDenied, "this needs one of the scopes %v; the API key has none of them", r.scopes)
+	return fault.New(fault.PermissionDenied, "this needs one of the scopes %v; your credentials have none of them", r.scopes)
 }
 
 // entrance is a way in: how the address of a caller is known there, and how large
