@@ -29,7 +29,7 @@ test("the dashboard says what needs a person, what is stuck and why, and how age
   assert.equal(await stat("Failed or rejected").textContent(), "1");
   assert.equal(await stat("Running").textContent(), "1");
   const person = page.locator(`.panel:has(#people) #brief-${refund.id}`);
-  assert.match(await person.textContent(), /Data for refund[\s\S]*look: waits for a person/);
+  assert.match(await person.textContent(), /amount: 5, order: 1, payee: Ada[\s\S]*look: waits for a person/);
   const why = page.locator(`.panel:has(#stuck) #brief-${stuck.id}`);
   assert.match(await why.textContent(), /Remind me of the dashboard\.[\s\S]*office: attempt 2 of 4|office: attempt 2/);
   assert.match(await why.textContent(), /the office is closed/);

@@ -34,7 +34,7 @@ test("a task shows its plan as a graph, its calls along the time, what was said 
   const text = await calls.allTextContents();
   for (const call of ["plan-and-run", "investigate", "recall", "validate"]) assert.ok(text.some((t) => t.includes(call)), `${call} is among ${text}`);
   await calls.first().locator("summary").click();
-  assert.match(await calls.first().locator(".facts").textContent(), /On behalf of\s*operator[\s\S]*Request, SHA-256\s*[0-9a-f]{64}/);
+  assert.match(await calls.first().locator(".facts").textContent(), /On behalf of\s*admin[\s\S]*Request, SHA-256\s*[0-9a-f]{64}/);
 
   await page.keyboard.press("3");
   await page.waitForURL(/content$/);
