@@ -38,11 +38,22 @@ func greeted(service, host, port string) (net.Conn, error) {
 	return conn, err
 }
 
+// replicas are the containers of a service that run; their numbers depend on how often
+// they were replaced.
+func replicas(t *testing.T, service string) []string {
+	t.Helper()
+	ids := strings.Fields(do(t, "compose", "ps", "--quiet", service))
+	if len(ids) == 0 {
+		t.Fatalf("no container of %s runs", service)
+	}
+	return ids
+}
+
 // shown is the serial number of the certificate that a service shows.
 func shown(t *testing.T, service, port string) string {
 	t.Helper()
 	// It may be in several networks; any of its addresses will do.
-	hosts := strings.Fields(do(t, "inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}", container(t, service, 1)))
+	hosts := strings.Fields(do(t, "inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}", replicas(t, service)[0]))
 	conn, err := greeted(service, hosts[0], port)
 	if err != nil {
 		t.Logf("%s at %s:%s: %v", service, hosts[0], port, err)
@@ -113,7 +124,9 @@ func TestRenewedCertificatesAreTakenUp(t *testing.T) {
 	}
 	// A replica that begins now finds all others, and they it.
 	do(t, "compose", "restart", "planner")
-	healthy(t, container(t, "planner", 1))
+	for _, id := range replicas(t, "planner") {
+		healthy(t, id)
+	}
 	for gateway := range gateways {
 		task := overGRPC(t, gateway, message("renewed-"+httpPorts[gateway], question))
 		if text, _ := answer(task); state(task) != "TASK_STATE_COMPLETED" || !strings.Contains(text, quoted) {
