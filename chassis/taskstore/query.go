@@ -23,6 +23,12 @@ const recordColumns = `id, owner, agent, skill, root_task_id, created_at, versio
 type scanner interface{ Scan(...any) error }
 
 func scanRecord(row scanner) (*Record, error) {
+	r, _, err := scanSized(row)
+	return r, err
+}
+
+// scanSized tells the size of the stored body too, bytes.
+func scanSized(row scanner) (*Record, int, error) {
 	var (
 		r                 Record
 		id                string
@@ -36,10 +42,10 @@ func scanRecord(row scanner) (*Record, error) {
 	err := row.Scan(&id, &r.Owner, &r.Agent, &r.Skill, &r.RootTask, &created, &r.Version, &r.Rev, &runOwner, &r.RunEpoch, &wakeAt, &deadline,
 		&r.Attempts, &r.Takeovers, &cancel, &push, &info, &body)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, ErrNotFound
+		return nil, 0, ErrNotFound
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	r.CreatedAt, r.Deadline = time.Unix(0, created).UTC(), time.Unix(0, deadline).UTC()
 	r.RunOwner, r.CancelRequested, r.Push = runOwner.String, cancel != 0, push != 0
@@ -47,13 +53,13 @@ func scanRecord(row scanner) (*Record, error) {
 		r.WakeAt = time.Unix(0, wakeAt.Int64).UTC()
 	}
 	if err := json.Unmarshal([]byte(info), &r.Info); err != nil {
-		return nil, fmt.Errorf("task %s: %w", id, err)
+		return nil, 0, fmt.Errorf("task %s: %w", id, err)
 	}
 	r.Task = &a2apb.Task{}
 	if err := proto.Unmarshal(body, r.Task); err != nil {
-		return nil, fmt.Errorf("task %s: %w", id, err)
+		return nil, 0, fmt.Errorf("task %s: %w", id, err)
 	}
-	return &r, nil
+	return &r, len(body), nil
 }
 
 // loadForUpdate reads a task that the transaction is about to change, so that

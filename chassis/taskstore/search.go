@@ -3,6 +3,7 @@ package taskstore
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -209,13 +210,21 @@ func in(states []a2apb.TaskState) []Condition {
 	return []Condition{{SQL: "state IN (" + strings.Join(list, ", ") + ")"}}
 }
 
-// among are the tasks with these ids.
+// among are the tasks with these ids. Few lengths are told apart, so that few texts
+// are prepared; the last id fills up.
 func among(ids []string) Condition {
-	args := make([]any, len(ids))
-	for i, id := range ids {
-		args[i] = id
+	size := len(ids)
+	for _, n := range []int{1, 10, 50, portion} {
+		if n >= len(ids) {
+			size = n
+			break
+		}
 	}
-	return Condition{"id IN (?" + strings.Repeat(", ?", len(ids)-1) + ")", args}
+	args := make([]any, size)
+	for i := range args {
+		args[i] = ids[min(i, len(ids)-1)]
+	}
+	return Condition{"id IN (?" + strings.Repeat(", ?", size-1) + ")", args}
 }
 
 // ids bounds a column of ids.
@@ -259,7 +268,7 @@ func (s *Store) walkedTo(ctx context.Context, q Search) (string, error) {
 }
 
 func (s *Store) rows(ctx context.Context, st *statement, each func(scanner) error) error {
-	rows, err := s.db.Read.QueryContext(ctx, s.db.Placeholders(st.text.String()), st.args...)
+	rows, err := s.searches.query(ctx, s.db, s.db.Placeholders(st.text.String()), st.args)
 	if err != nil {
 		return err
 	}
@@ -272,20 +281,41 @@ func (s *Store) rows(ctx context.Context, st *statement, each func(scanner) erro
 	return rows.Err()
 }
 
-// records reads tasks in the order of their ids here.
+// records reads tasks, the newest first. Others may be given the same records.
 func (s *Store) records(ctx context.Context, ids []string) ([]*Record, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	var st statement
-	st.add("SELECT " + recordColumns + " FROM tasks")
-	st.where("WHERE", []Condition{among(ids)})
-	st.add(" ORDER BY id DESC")
-	var list []*Record
-	err := s.rows(ctx, &st, func(row scanner) error {
-		r, err := scanRecord(row)
-		list = append(list, r)
+	revs := make(map[string]int64, len(ids))
+	var now statement
+	now.add("SELECT id, rev FROM tasks")
+	now.where("WHERE", []Condition{among(ids)})
+	if err := s.rows(ctx, &now, func(row scanner) error {
+		var id string
+		var rev int64
+		err := row.Scan(&id, &rev)
+		revs[id] = rev
 		return err
-	})
-	return list, err
+	}); err != nil {
+		return nil, err
+	}
+	known, others := s.decoded.of(revs)
+	if len(others) > 0 {
+		var st statement
+		st.add("SELECT " + recordColumns + " FROM tasks")
+		st.where("WHERE", []Condition{among(others)})
+		if err := s.rows(ctx, &st, func(row scanner) error {
+			r, size, err := scanSized(row)
+			if err == nil {
+				known[r.Task.GetId()] = r
+				s.decoded.keep(r, size)
+			}
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	list := slices.Collect(maps.Values(known))
+	slices.SortFunc(list, func(a, b *Record) int { return strings.Compare(b.Task.GetId(), a.Task.GetId()) })
+	return list, nil
 }

@@ -195,3 +195,37 @@ func TestCountsFollowTheStateOfATask(t *testing.T) {
 		}
 	})
 }
+
+// A list that is read again decodes only what has changed, on whichever replica.
+func TestAListShowsWhatTasksHaveBecome(t *testing.T) {
+	onBothEngines(t, func(_ *testing.T, r *rig) {
+		s, other := archive(r), r.store("b")
+		list := func(s *taskstore.Store) map[string]*taskstore.Record {
+			page, err := s.Search(r.Context(), taskstore.Search{Limit: 50})
+			r.must(err)
+			byID := map[string]*taskstore.Record{}
+			for _, rec := range page.Tasks {
+				byID[rec.Task.GetId()] = rec
+			}
+			if got := minutes(page.Tasks); got != "6 5 4 3 2 1 0" {
+				t.Errorf("tasks %s", got)
+			}
+			return byID
+		}
+		before := list(s)
+		_, err := other.Update(r.Context(), madeAt(4), emit(status(completed, "here they are")))
+		r.must(err)
+		after := list(s)
+		if rec := after[madeAt(4)]; rec.Task.GetStatus().GetState() != completed || rec.Rev <= before[madeAt(4)].Rev {
+			t.Errorf("the list shows %v", rec.Task.GetStatus())
+		}
+		if before[madeAt(4)].Task.GetStatus().GetState() != needs {
+			t.Error("a list that was given out has changed")
+		}
+		for minute := range 7 {
+			if id := madeAt(minute); minute != 4 && before[id] != after[id] {
+				t.Errorf("the task of minute %d was decoded again", minute)
+			}
+		}
+	})
+}

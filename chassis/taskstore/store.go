@@ -53,6 +53,8 @@ type Store struct {
 	lease     time.Duration
 	committer *committer
 	stmts     statements
+	searches  prepared
+	decoded   decoded
 	epoch     int64
 	tenure    tenure
 
