@@ -6,7 +6,7 @@ export CGO_ENABLED ?= 0
 SERVICES := $(filter-out %/eval,$(wildcard services/*/cmd/*))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up up-processes build test test-race test-e2e test-browser screenshots chaos rolling recovery soak compose-test lint generate bench eval cover
+.PHONY: help demo up up-processes build test test-race test-e2e test-browser screenshots chaos rolling recovery soak compose-test lint generate bench bench-console eval cover
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
@@ -74,6 +74,10 @@ generate: ## regenerate all generated code
 
 bench: ## measure speed and memory beside the peers, one line a measure
 	bench/run
+
+bench-console: ## measure lists among 100,000 requests, every page, and fifty open ones
+	bench/run -only oversight
+	bench/run -only pages
 
 eval: ## print the quality figures of screening, retrieval and validation (tests named TestEval…)
 	go test -count=1 -v -run '^TestEval' work | grep -v -e 'no tests to run' -e 'no test files' -e '^PASS$$'
