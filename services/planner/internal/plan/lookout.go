@@ -21,7 +21,7 @@ import (
 // How often steps are looked at that wait for people: seldom while wake-ups come, and
 // often while they do not, or an agent gave no answer.
 const (
-	lookEvery = 30 * time.Second
+	lookEvery = 2 * time.Minute
 	lookAway  = 5 * time.Second
 	// lookAtOnce is how many steps are asked about in one call.
 	lookAtOnce = 500
