@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"sabha.dev/e2e/chaos/fleet"
 	"sabha.dev/e2e/chaos/ledger"
@@ -271,23 +270,28 @@ func killLeader(ctx context.Context, b *bench) ([]time.Duration, error) {
 	if err != nil {
 		return nil, err
 	}
-	consumer, err := b.f.JetStream.OrderedConsumer(ctx, eventStream, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverNewPolicy})
-	if err != nil {
-		return nil, err
-	}
+	// By its last sequence: a consumer of our own would be lost with the leader, and its
+	// return be measured with the stream's.
 	var (
 		mu      sync.Mutex
 		arrived []time.Time
 	)
-	consuming, err := consumer.Consume(func(jetstream.Msg) {
-		mu.Lock()
-		defer mu.Unlock()
-		arrived = append(arrived, time.Now())
+	watching, stop := context.WithCancel(ctx)
+	var watcher sync.WaitGroup
+	watcher.Go(func() {
+		for last := uint64(0); watching.Err() == nil; pause(watching, 20*time.Millisecond) {
+			info, err := b.lastOf(watching)
+			if err != nil || info <= last {
+				continue
+			}
+			last = info
+			mu.Lock()
+			arrived = append(arrived, time.Now())
+			mu.Unlock()
+		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	defer consuming.Stop()
+	defer watcher.Wait()
+	defer stop()
 	at := time.Now()
 	leader.End(syscall.SIGKILL)
 	took, err := quiet(ctx, at, func() ([]time.Time, error) {
@@ -296,6 +300,17 @@ func killLeader(ctx context.Context, b *bench) ([]time.Duration, error) {
 		return slices.Clone(arrived), nil
 	})
 	return took, errors.Join(err, b.again(ctx, leader))
+}
+
+// lastOf is the last sequence of the event stream; an error while it has no leader.
+func (b *bench) lastOf(ctx context.Context) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	stream, err := b.f.JetStream.Stream(ctx, eventStream)
+	if err != nil {
+		return 0, err
+	}
+	return stream.CachedInfo().State.LastSeq, nil
 }
 
 func crashPostgres(ctx context.Context, b *bench) ([]time.Duration, error) {
