@@ -149,7 +149,7 @@ func (p *Provider) Finish(ctx context.Context, f Flow, query url.Values) (accoun
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(f.nonce())) != 1 {
 		return account.Account{}, fmt.Errorf("%w: the nonce is another", ErrRefused)
 	}
-	claims := map[string]any{}
+	claims := identity.Claims{}
 	if err := id.Claims(&claims); err != nil {
 		return account.Account{}, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
@@ -157,10 +157,10 @@ func (p *Provider) Finish(ctx context.Context, f Flow, query url.Values) (accoun
 }
 
 // person is who the claims say.
-func (p *Provider) person(claims map[string]any) (account.Account, error) {
+func (p *Provider) person(claims identity.Claims) (account.Account, error) {
 	c := p.config.Claims
 	a := account.Account{
-		Source: p.config.Issuer, Subject: text(claims, c.Subject), Name: text(claims, c.Name), Organisation: p.config.Organisations[0],
+		Source: p.config.Issuer, Subject: claims.Text(c.Subject), Name: claims.Text(c.Name), Organisation: p.config.Organisations[0],
 	}
 	if a.Subject == "" {
 		return account.Account{}, fmt.Errorf("%w: the claim %s is missing", ErrClaims, c.Subject)
@@ -169,56 +169,19 @@ func (p *Provider) person(claims map[string]any) (account.Account, error) {
 		return account.Account{}, fmt.Errorf("%w: your address has not been verified", ErrClaims)
 	}
 	if c.Organisation != "" {
-		if a.Organisation = text(claims, c.Organisation); a.Organisation == "" {
+		if a.Organisation = claims.Text(c.Organisation); a.Organisation == "" {
 			return account.Account{}, fmt.Errorf("%w: the claim %s is missing", ErrClaims, c.Organisation)
 		}
 	}
 	if !slices.Contains(p.config.Organisations, a.Organisation) {
 		return account.Account{}, fmt.Errorf("%w: %q", ErrOrganisation, a.Organisation)
 	}
-	a.Roles = slices.DeleteFunc(list(claims, c.Roles), func(r string) bool { return !slices.Contains(identity.Roles(), r) })
-	for _, g := range list(claims, c.Groups) {
+	a.Roles = slices.DeleteFunc(claims.List(c.Roles), func(r string) bool { return !slices.Contains(identity.Roles(), r) })
+	for _, g := range claims.List(c.Groups) {
 		// A name that cannot be a group's here is one that nothing here is given to.
 		if (identity.Principal{Subject: a.Subject, Scopes: []string{identity.GroupScope(g)}}).Check() == nil {
 			a.Groups = append(a.Groups, g)
 		}
 	}
 	return a, nil
-}
-
-// at gives the claim of a path, nil when there is none.
-func at(claims map[string]any, path string) any {
-	if v, ok := claims[path]; ok { // names with dots of their own, such as URLs
-		return v
-	}
-	var v any = claims
-	for name := range strings.SplitSeq(path, ".") {
-		m, ok := v.(map[string]any)
-		if !ok {
-			return nil
-		}
-		v = m[name]
-	}
-	return v
-}
-
-func text(claims map[string]any, path string) string {
-	s, _ := at(claims, path).(string)
-	return s
-}
-
-func list(claims map[string]any, path string) []string {
-	switch v := at(claims, path).(type) {
-	case string:
-		return strings.Fields(v)
-	case []any:
-		var all []string
-		for _, one := range v {
-			if s, ok := one.(string); ok {
-				all = append(all, s)
-			}
-		}
-		return all
-	}
-	return nil
 }

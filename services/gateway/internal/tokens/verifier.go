@@ -124,7 +124,7 @@ func (v *Verifier) verify(ctx context.Context, token string, now time.Time) (ver
 	if err != nil {
 		return verified{}, err
 	}
-	claims := map[string]any{}
+	claims := identity.Claims{}
 	for _, key := range found {
 		if key.Algorithm != "" && key.Algorithm != header.Algorithm {
 			continue
@@ -137,7 +137,7 @@ func (v *Verifier) verify(ctx context.Context, token string, now time.Time) (ver
 }
 
 // believe reads the claims of a token whose signature is good.
-func (v *Verifier) believe(c Config, stated jwt.Claims, claims map[string]any, now time.Time) (verified, error) {
+func (v *Verifier) believe(c Config, stated jwt.Claims, claims identity.Claims, now time.Time) (verified, error) {
 	switch expiry := stated.Expiry; {
 	case !stated.Audience.Contains(c.Audience):
 		return verified{}, refused("it is for another audience")
@@ -150,7 +150,7 @@ func (v *Verifier) believe(c Config, stated jwt.Claims, claims map[string]any, n
 	case stated.NotBefore != nil && now.Add(leeway).Before(stated.NotBefore.Time()):
 		return verified{}, refused("it is not good yet (nbf)")
 	}
-	p := identity.Principal{Subject: text(claims, c.Claims.Subject), Organisation: c.Organisations[0]}
+	p := identity.Principal{Subject: claims.Text(c.Claims.Subject), Organisation: c.Organisations[0]}
 	if p.Subject == "" {
 		return verified{}, refused("the claim %s is missing", c.Claims.Subject)
 	}
@@ -158,16 +158,16 @@ func (v *Verifier) believe(c Config, stated jwt.Claims, claims map[string]any, n
 		return verified{}, refused("its issuer has not verified the address of the caller (email_verified)")
 	}
 	if c.Claims.Organisation != "" {
-		if p.Organisation = text(claims, c.Claims.Organisation); !slices.Contains(c.Organisations, p.Organisation) {
+		if p.Organisation = claims.Text(c.Claims.Organisation); !slices.Contains(c.Organisations, p.Organisation) {
 			return verified{}, refused("its issuer does not speak for the organisation %q here", p.Organisation)
 		}
 	}
-	for _, r := range list(claims, c.Claims.Roles) {
+	for _, r := range claims.List(c.Claims.Roles) {
 		if slices.Contains(c.Roles, r) {
 			p.Scopes = append(p.Scopes, r)
 		}
 	}
-	for _, g := range list(claims, c.Claims.Groups) {
+	for _, g := range claims.List(c.Claims.Groups) {
 		if slices.Contains(c.Groups, g) {
 			p.Scopes = append(p.Scopes, identity.GroupScope(g))
 		}
@@ -176,41 +176,4 @@ func (v *Verifier) believe(c Config, stated jwt.Claims, claims map[string]any, n
 		return verified{}, refused("the claim %s is no name of a caller here: %v", c.Claims.Subject, err)
 	}
 	return verified{p, stated.Expiry.Time().Add(leeway)}, nil
-}
-
-// at gives the claim of a path, nil when there is none.
-func at(claims map[string]any, path string) any {
-	if v, ok := claims[path]; ok { // names with dots of their own, such as URLs
-		return v
-	}
-	var v any = claims
-	for name := range strings.SplitSeq(path, ".") {
-		m, ok := v.(map[string]any)
-		if !ok {
-			return nil
-		}
-		v = m[name]
-	}
-	return v
-}
-
-func text(claims map[string]any, path string) string {
-	s, _ := at(claims, path).(string)
-	return s
-}
-
-func list(claims map[string]any, path string) []string {
-	switch v := at(claims, path).(type) {
-	case string:
-		return strings.Fields(v)
-	case []any:
-		var all []string
-		for _, one := range v {
-			if s, ok := one.(string); ok {
-				all = append(all, s)
-			}
-		}
-		return all
-	}
-	return nil
 }
