@@ -44,6 +44,9 @@ type Options struct {
 	// ReviewPolicy is a file that says who decides on what until when; empty for the
 	// policy that is shipped.
 	ReviewPolicy string
+	// Thresholds is a file that says how sure the validator must be, by product and risk;
+	// empty for one threshold of 0.7.
+	Thresholds string
 	// HTTP and GRPC are the public addresses; port 0 takes a free one.
 	HTTP, GRPC string
 	// RateLimit bounds callers; zero fields are the defaults of the gateway.
@@ -245,7 +248,7 @@ func (p *Platform) startPersonas(ctx context.Context) error {
 		security.New(security.Config{Config: p.config(security.Name)}),
 		memory.New(memory.Config{Config: p.config(memory.Name)}),
 		executor.New(executor.Config{Config: p.config(executor.Name), MCP: p.options.MCP}),
-		validator.New(validator.Config{Config: p.config(validator.Name)}),
+		validator.New(validator.Config{Config: p.config(validator.Name), Policy: p.options.Thresholds}),
 		research.New(research.Config{Config: p.config(research.Name), Documents: p.options.Docs}),
 		review.New(review.Config{Config: p.config(review.Name), Policy: p.options.ReviewPolicy}),
 		planner.New(planner.Config{Config: p.config(planner.Name), Playbooks: p.options.Playbooks, Model: p.options.Model, Agents: p.options.Agents}),
