@@ -19,6 +19,7 @@ import (
 	"sabha.dev/cmd/sabha/internal/render"
 	"sabha.dev/cmd/sabha/internal/rig"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	reviewv1 "sabha.dev/gen/sabha/review/v1"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -208,4 +209,20 @@ func FuzzApply(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestAnItemTellsHowManyApprovalsItHas(t *testing.T) {
+	one := []*reviewv1.Decision{{Approved: true}}
+	for _, c := range []struct {
+		item *reviewv1.Item
+		want string
+	}{
+		{&reviewv1.Item{State: reviewv1.State_STATE_OPEN, ApprovalsNeeded: 2}, "open"},
+		{&reviewv1.Item{State: reviewv1.State_STATE_OPEN, ApprovalsNeeded: 2, Decisions: one}, "open, 1 of 2 approvals"},
+		{&reviewv1.Item{State: reviewv1.State_STATE_APPROVED, ApprovalsNeeded: 1, Decisions: one}, "approved"},
+	} {
+		if got := (render.Style{}).Reviews([]*reviewv1.Item{c.item}); !strings.Contains(got[1], "  "+c.want+"  ") && !strings.HasSuffix(strings.TrimRight(got[1], " "), c.want) {
+			t.Errorf("%q has no state %q", got[1], c.want)
+		}
+	}
 }

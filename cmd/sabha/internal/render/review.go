@@ -20,9 +20,13 @@ func (s Style) Reviews(items []*reviewv1.Item) []string {
 	return s.Table([]string{"DUE", "ITEM", "QUEUE", "RISK", "STATE", "TITLE"}, rows)
 }
 
-// reviewState is the state of an item in a word, with its holder.
+// reviewState is the state of an item in a word, with the approvals that it has so far and
+// its holder.
 func reviewState(i *reviewv1.Item) string {
 	state := strings.ToLower(strings.TrimPrefix(i.GetState().String(), "STATE_"))
+	if given := len(i.GetDecisions()); given > 0 && i.GetState() == reviewv1.State_STATE_OPEN {
+		state += fmt.Sprintf(", %d of %d approvals", given, i.GetApprovalsNeeded())
+	}
 	if i.GetHolder() != "" {
 		state += ", held by " + line(i.GetHolder())
 	}
