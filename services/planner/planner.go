@@ -202,8 +202,8 @@ func library(dir string, catalog playbook.Catalog) (*playbook.Library, error) {
 		}
 		for _, e := range entries {
 			if ext := filepath.Ext(e.Name()); !e.IsDir() && (ext == ".yaml" || ext == ".yml") && !strings.HasPrefix(e.Name(), ".") {
-				file := filepath.Join(dir, e.Name())
-				add(file, func() ([]byte, error) { return os.ReadFile(file) })
+				// Callers read this name when an expression fails: it tells them the file, not where the server has it.
+				add(path.Join(filepath.Base(dir), e.Name()), func() ([]byte, error) { return os.ReadFile(filepath.Join(dir, e.Name())) })
 			}
 		}
 	}
