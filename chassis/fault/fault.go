@@ -45,6 +45,14 @@ const (
 	ItemAsked    Reason = "ITEM_ASKED"
 	ItemDecided  Reason = "ITEM_DECIDED"
 	NotPermitted Reason = "NOT_PERMITTED"
+	// Of a partner, an agent of another organisation: it is not there, it is there already,
+	// it is not what the person was shown, its state does not allow what is asked, or its
+	// card cannot be taken.
+	PartnerNotFound Reason = "PARTNER_NOT_FOUND"
+	PartnerExists   Reason = "PARTNER_EXISTS"
+	PartnerChanged  Reason = "PARTNER_CHANGED"
+	PartnerState    Reason = "PARTNER_STATE"
+	CardRefused     Reason = "CARD_REFUSED"
 )
 
 // Field is one part of a request that is wrong, and why.

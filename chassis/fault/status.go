@@ -47,6 +47,11 @@ var reasons = map[Reason]struct {
 	ItemAsked:                 {codes.FailedPrecondition, DomainSabha},
 	ItemDecided:               {codes.FailedPrecondition, DomainSabha},
 	NotPermitted:              {codes.PermissionDenied, DomainSabha},
+	PartnerNotFound:           {codes.NotFound, DomainSabha},
+	PartnerExists:             {codes.AlreadyExists, DomainSabha},
+	PartnerChanged:            {codes.Aborted, DomainSabha},
+	PartnerState:              {codes.FailedPrecondition, DomainSabha},
+	CardRefused:               {codes.FailedPrecondition, DomainSabha},
 }
 
 // Status gives the gRPC status of an error. Errors that are not made for

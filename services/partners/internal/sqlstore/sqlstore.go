@@ -1,0 +1,164 @@
+// Package sqlstore keeps the registry of partners in SQLite or PostgreSQL.
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"sabha.dev/chassis/clock"
+	"sabha.dev/chassis/sqldb"
+	"sabha.dev/services/partners/internal/partner"
+	"sabha.dev/services/partners/internal/registry"
+)
+
+// Store of partners.
+type Store struct {
+	db    *sqldb.DB
+	clock clock.Clock
+}
+
+// New makes a store over a migrated database.
+func New(db *sqldb.DB, c clock.Clock) *Store { return &Store{db, c} }
+
+const columns = `id, revision, organisation, name, description, version, tags, skills, protocol, card_url, card, digest, signature, hosts, vouched,
+	registered_by, state, reason, discoverable, callable, condition, problem, etag, fetched_at, fetch_at, online, probed_at, probe_at, probe_problem,
+	trust, trust_parts, created_at, updated_at`
+
+// brief leaves out the card and the skills' texts are read with the rest: what lists show.
+var brief = strings.Replace(columns, " card, ", " '', ", 1)
+
+type scanner interface{ Scan(...any) error }
+
+func scan(row scanner) (*registry.Record, error) {
+	var (
+		r                                                       registry.Record
+		tags, skills, card, hosts, parts                        string
+		vouched, discoverable, callable, online                 int
+		fetched, fetchAt, probed, probeAt, createdAt, updatedAt int64
+	)
+	err := row.Scan(&r.ID, &r.Revision, &r.Organisation, &r.Name, &r.Description, &r.Version, &tags, &skills, &r.Protocol, &r.CardURL, &card, &r.Digest,
+		&r.Signature, &hosts, &vouched, &r.RegisteredBy, &r.State, &r.Reason, &discoverable, &callable, &r.Condition, &r.Problem, &r.ETag, &fetched, &fetchAt,
+		&online, &probed, &probeAt, &r.ProbeProblem, &r.Trust, &parts, &createdAt, &updatedAt)
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range []struct {
+		text string
+		into any
+	}{{tags, &r.Tags}, {skills, &r.Skills}, {hosts, &r.Hosts}} {
+		if err := json.Unmarshal([]byte(j.text), j.into); err != nil {
+			return nil, fmt.Errorf("partner %s: %w", r.ID, err)
+		}
+	}
+	if card != "" {
+		r.Card = json.RawMessage(card)
+	}
+	if parts != "" {
+		r.TrustParts = json.RawMessage(parts)
+	}
+	r.Vouched, r.Discoverable, r.Callable, r.Online = vouched != 0, discoverable != 0, callable != 0, online != 0
+	r.FetchedAt, r.FetchAt, r.ProbedAt, r.ProbeAt = moment(fetched), moment(fetchAt), moment(probed), moment(probeAt)
+	r.CreatedAt, r.UpdatedAt = moment(createdAt), moment(updatedAt)
+	return &r, nil
+}
+
+// queryer is a pool or a transaction.
+type queryer interface {
+	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}
+
+// Record reads a partner with all that is kept of it. The error has the reason
+// PARTNER_NOT_FOUND when there is none.
+func (s *Store) Record(ctx context.Context, id string) (*registry.Record, error) {
+	return load(ctx, s.db.Read, id, "")
+}
+
+func load(ctx context.Context, q queryer, id, lock string) (*registry.Record, error) {
+	if !partner.ValidID(id) {
+		return nil, registry.Missing(id)
+	}
+	r, err := scan(q.QueryRowContext(ctx, `SELECT `+columns+` FROM registry_partners WHERE id = $1`+lock, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, registry.Missing(id)
+	}
+	return r, err
+}
+
+// Partner reads a partner. The error has the reason PARTNER_NOT_FOUND when there is none.
+func (s *Store) Partner(ctx context.Context, id string) (*partner.Partner, error) {
+	r, err := s.Record(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &r.Partner, nil
+}
+
+// Partners reads all partners, by id, with their cards.
+func (s *Store) Partners(ctx context.Context) ([]*partner.Partner, error) {
+	records, err := list(ctx, s.db.Read, `SELECT `+columns+` FROM registry_partners ORDER BY id`)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*partner.Partner, len(records))
+	for i, r := range records {
+		all[i] = &r.Partner
+	}
+	return all, nil
+}
+
+func list(ctx context.Context, q queryer, query string, args ...any) (_ []*registry.Record, err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var all []*registry.Record
+	for rows.Next() {
+		r, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, rows.Err()
+}
+
+// inTx runs f in a transaction.
+func (s *Store) inTx(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := s.db.Write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	if err := f(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func moment(micros int64) time.Time {
+	if micros == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(micros).UTC()
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
