@@ -19,6 +19,7 @@ require (
 	sabha.dev/services/executor v0.0.0
 	sabha.dev/services/gateway v0.0.0
 	sabha.dev/services/memory v0.0.0
+	sabha.dev/services/partners v0.0.0-00010101000000-000000000000
 	sabha.dev/services/planner v0.0.0
 	sabha.dev/services/research v0.0.0
 	sabha.dev/services/review v0.0.0-00010101000000-000000000000
@@ -114,6 +115,7 @@ replace (
 	sabha.dev/services/executor => ../../services/executor
 	sabha.dev/services/gateway => ../../services/gateway
 	sabha.dev/services/memory => ../../services/memory
+	sabha.dev/services/partners => ../../services/partners
 	sabha.dev/services/planner => ../../services/planner
 	sabha.dev/services/research => ../../services/research
 	sabha.dev/services/review => ../../services/review

@@ -28,6 +28,7 @@ import (
 	"sabha.dev/services/executor"
 	"sabha.dev/services/gateway"
 	"sabha.dev/services/memory"
+	"sabha.dev/services/partners"
 	"sabha.dev/services/planner"
 	"sabha.dev/services/research"
 	"sabha.dev/services/review"
@@ -96,6 +97,7 @@ func startPairOn(t *testing.T, o pairOptions) *pair {
 			validator.New(validator.Config{Config: p.config(validator.Name)}),
 			research.New(research.Config{Config: p.config(research.Name), Documents: "testdata/docs"}),
 			review.New(review.Config{Config: p.config(review.Name)}),
+			partners.New(partners.Config{Config: p.config(partners.Name)}),
 			planner.New(planner.Config{Config: p.config(planner.Name), Playbooks: o.playbooks, Agents: o.agents}),
 		}...) {
 			if d.Config.Database == "" {

@@ -68,7 +68,7 @@ func TestReplicasRunAndJobsHaveEnded(t *testing.T) {
 		running[c.service()]++
 	}
 	for service, want := range map[string]int{
-		"gateway": 2, "security": 2, "planner": 2, "memory": 2, "executor": 2, "research": 2, "validator": 2, "review": 2,
+		"gateway": 2, "security": 2, "planner": 2, "memory": 2, "executor": 2, "research": 2, "validator": 2, "review": 2, "partners": 2,
 		"console": 1, "postgres": 1, "nats-1": 1, "nats-2": 1, "nats-3": 1,
 	} {
 		if running[service] != want {

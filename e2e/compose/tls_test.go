@@ -10,7 +10,7 @@ import (
 )
 
 // withNATS are the services that have a connection to NATS, and with it a name there.
-var withNATS = []string{"executor", "memory", "planner", "research", "review", "security", "validator"}
+var withNATS = []string{"executor", "memory", "partners", "planner", "research", "review", "security", "validator"}
 
 func TestServicesConnectWithTheirCertificates(t *testing.T) {
 	roles := do(t, "compose", "exec", "--no-TTY", "postgres", "psql", "--username", "postgres", "--dbname", "sabha", "--no-align", "--tuples-only", "--command",

@@ -147,7 +147,7 @@ func TestABackupIsRestoredIntoAnEmptyProject(t *testing.T) {
 	if out, err := fed(strings.NewReader(dump), "docker", "compose", "exec", "--no-TTY", "postgres", "pg_restore", "--username", "postgres", "--clean", "--if-exists", "--dbname", "sabha"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, s := range []string{"security", "planner", "memory", "executor", "research", "validator", "review"} {
+	for _, s := range []string{"security", "planner", "memory", "executor", "research", "validator", "review", "partners"} {
 		do(t, "compose", "run", "--rm", "--no-deps", s, "restored", "-config", "/etc/sabha/config.yaml")
 	}
 	do(t, "compose", "up", "--detach", "--wait", "--no-build")

@@ -32,6 +32,7 @@ import (
 	"sabha.dev/services/executor"
 	"sabha.dev/services/gateway"
 	"sabha.dev/services/memory"
+	"sabha.dev/services/partners"
 	"sabha.dev/services/planner"
 	"sabha.dev/services/research"
 	"sabha.dev/services/review"
@@ -161,7 +162,7 @@ func TestEveryKeyOfEveryConfigurationIsDocumented(t *testing.T) {
 	}
 	for name, config := range map[string]any{
 		"gateway": gateway.Config{}, "security": security.Config{}, "planner": planner.Config{}, "research": research.Config{}, "memory": memory.Config{},
-		"executor": executor.Config{}, "validator": validator.Config{}, "review": review.Config{}, "console": console.Config{},
+		"executor": executor.Config{}, "validator": validator.Config{}, "review": review.Config{}, "partners": partners.Config{}, "console": console.Config{},
 	} {
 		found := keys(reflect.TypeOf(config))
 		if len(found) < 5 {

@@ -41,17 +41,17 @@ func TestWrongConfigurationIsRefusedWithWhatToDo(t *testing.T) {
 		},
 		{
 			"no database",
-			[]string{"security", "planner", "memory", "executor", "research", "validator", "review", "gateway"},
+			[]string{"security", "planner", "memory", "executor", "research", "validator", "review", "partners", "gateway"},
 			without("database"), `database is missing: sqlite:PATH or postgres://`,
 		},
 		{
 			"no NATS",
-			[]string{"security", "planner", "memory", "executor", "research", "validator", "review"},
+			[]string{"security", "planner", "memory", "executor", "research", "validator", "review", "partners"},
 			without("nats"), `nats is missing: for example nats://127\.0\.0\.1:4222`,
 		},
 		{
 			"no port",
-			[]string{"security", "planner", "memory", "executor", "research", "validator", "review"},
+			[]string{"security", "planner", "memory", "executor", "research", "validator", "review", "partners"},
 			without("grpc"), `grpc is missing: the address to serve, for example :9100`,
 		},
 		{

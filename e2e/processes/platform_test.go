@@ -25,7 +25,7 @@ import (
 const within = 2 * time.Minute
 
 // ports that the shipped configuration names.
-var ports = []int{4222, 8080, 8081, 8222, 9090, 9101, 9102, 9103, 9104, 9105, 9106, 9109, 9201, 9202, 9203, 9204, 9205, 9206, 9207, 9208, 9209}
+var ports = []int{4222, 8080, 8081, 8222, 9090, 9101, 9102, 9103, 9104, 9105, 9106, 9109, 9110, 9201, 9202, 9203, 9204, 9205, 9206, 9207, 9208, 9209, 9210}
 
 // offset moves all ports to free ones, below those that the system gives to
 // outgoing connections.

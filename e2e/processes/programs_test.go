@@ -17,7 +17,7 @@ import (
 const root = "../.."
 
 // services are the programs with a configuration file of their own.
-var services = []string{"security", "planner", "memory", "executor", "research", "validator", "review", "gateway", "console"}
+var services = []string{"security", "planner", "memory", "executor", "research", "validator", "review", "partners", "gateway", "console"}
 
 // bin is the folder with the programs, built once for all tests.
 var bin string

@@ -20,6 +20,7 @@ import (
 	"sabha.dev/services/executor"
 	"sabha.dev/services/gateway"
 	"sabha.dev/services/memory"
+	"sabha.dev/services/partners"
 	"sabha.dev/services/planner"
 	"sabha.dev/services/research"
 	"sabha.dev/services/review"
@@ -28,7 +29,7 @@ import (
 )
 
 // personas behind the gateway, the test's own agent among them.
-var personas = []string{security.Name, memory.Name, executor.Name, validator.Name, research.Name, review.Name, planner.Name, workerName}
+var personas = []string{security.Name, memory.Name, executor.Name, validator.Name, research.Name, review.Name, partners.Name, planner.Name, workerName}
 
 // plan of a node: one of each service, that shares its databases and NATS with the
 // other nodes.
@@ -91,6 +92,7 @@ func (p plan) start(ctx context.Context, log io.Writer) (_ *node, err error) {
 		validator.New(validator.Config{Config: p.config(validator.Name)}),
 		research.New(research.Config{Config: p.config(research.Name)}),
 		review.New(review.Config{Config: p.config(review.Name)}),
+		partners.New(partners.Config{Config: p.config(partners.Name)}),
 		worker{dir: p.Dir, node: p.Index}.definition(p.config(workerName)),
 		planner.New(planner.Config{Config: p.config(planner.Name), Playbooks: filepath.Join(p.Dir, "playbooks"), Agents: map[string][]string{workerName: {"do"}}}),
 	} {

@@ -26,6 +26,7 @@ import (
 	"sabha.dev/services/executor"
 	"sabha.dev/services/gateway"
 	"sabha.dev/services/memory"
+	"sabha.dev/services/partners"
 	"sabha.dev/services/planner"
 	"sabha.dev/services/research"
 	"sabha.dev/services/review"
@@ -41,7 +42,7 @@ import (
 const compose = "../../deploy/compose"
 
 // personas in the order in which they start.
-var personas = []string{security.Name, memory.Name, executor.Name, validator.Name, research.Name, review.Name, planner.Name}
+var personas = []string{security.Name, memory.Name, executor.Name, validator.Name, research.Name, review.Name, partners.Name, planner.Name}
 
 // deployment is where everything is.
 type deployment struct {
@@ -160,6 +161,7 @@ func (d *deployment) serve(t *testing.T, documents string) *gateway.Running {
 		validator.New(validator.Config{Config: d.config(validator.Name)}),
 		research.New(research.Config{Config: d.config(research.Name), Documents: documents}),
 		review.New(review.Config{Config: d.config(review.Name)}),
+		partners.New(partners.Config{Config: d.config(partners.Name)}),
 		planner.New(planner.Config{Config: d.config(planner.Name)}),
 	} {
 		r, err := service.Start(t.Context(), definition, d.env())

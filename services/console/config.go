@@ -23,7 +23,7 @@ const name = "console"
 const planner = "planner"
 
 // personas record calls; they are asked unless peers are configured.
-var personas = []string{planner, "security", "memory", "research", "executor", "validator", "review"}
+var personas = []string{planner, "security", "memory", "research", "executor", "validator", "review", "partners"}
 
 // Config of the console. Of the embedded one, GRPC and NATS are not used. HTTP, when
 // set, serves health and metrics.

@@ -241,7 +241,7 @@ func TestServicesThatCannotBeReachedAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(body), "executor, research, review, security, validator cannot be reached; calls to it are missing here.") {
+	if !strings.Contains(string(body), "executor, partners, research, review, security, validator cannot be reached; calls to it are missing here.") {
 		t.Errorf("%s", body)
 	}
 	close(r.release)

@@ -23,6 +23,7 @@ import (
 	"sabha.dev/services/executor"
 	"sabha.dev/services/gateway"
 	"sabha.dev/services/memory"
+	"sabha.dev/services/partners"
 	"sabha.dev/services/planner"
 	"sabha.dev/services/research"
 	"sabha.dev/services/review"
@@ -31,7 +32,7 @@ import (
 )
 
 // Services that sign with keys of their own, in the order in which they start.
-var Services = []string{security.Name, memory.Name, executor.Name, validator.Name, research.Name, review.Name, planner.Name, identity.Gateway, "console"}
+var Services = []string{security.Name, memory.Name, executor.Name, validator.Name, research.Name, review.Name, partners.Name, planner.Name, identity.Gateway, "console"}
 
 // Options of a platform.
 type Options struct {
@@ -47,6 +48,8 @@ type Options struct {
 	// Thresholds is a file that says how sure the validator must be, by product and risk;
 	// empty for one threshold of 0.7.
 	Thresholds string
+	// Agreements is the folder of the operating agreements with partners; empty for none.
+	Agreements string
 	// HTTP and GRPC are the public addresses; port 0 takes a free one.
 	HTTP, GRPC string
 	// RateLimit bounds callers; zero fields are the defaults of the gateway.
@@ -251,6 +254,7 @@ func (p *Platform) startPersonas(ctx context.Context) error {
 		validator.New(validator.Config{Config: p.config(validator.Name), Policy: p.options.Thresholds}),
 		research.New(research.Config{Config: p.config(research.Name), Documents: p.options.Docs}),
 		review.New(review.Config{Config: p.config(review.Name), Policy: p.options.ReviewPolicy}),
+		partners.New(partners.Config{Config: p.config(partners.Name), Agreements: p.options.Agreements}),
 		planner.New(planner.Config{Config: p.config(planner.Name), Playbooks: p.options.Playbooks, Model: p.options.Model, Agents: p.options.Agents}),
 	}, p.options.Extra...)
 	running := make([]*service.Running, len(definitions))

@@ -54,7 +54,7 @@ type Agent struct {
 }
 
 // Services of the platform, in the order in which they start.
-var Services = []string{"security", "memory", "executor", "validator", "research", "review", "planner", "gateway", "console"}
+var Services = []string{"security", "memory", "executor", "validator", "research", "review", "partners", "planner", "gateway", "console"}
 
 // Gateway is where clients reach one replica of the gateway.
 type Gateway struct{ GRPC, HTTP string }

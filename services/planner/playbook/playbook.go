@@ -1,6 +1,7 @@
 package playbook
 
 import (
+	"regexp"
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -178,11 +179,22 @@ func (a Agents) Skills(agent string) ([]string, bool) {
 // Agents returns the names, sorted.
 func (a Agents) Agents() []string { return sortedKeys(a) }
 
+// partners is the agent that calls those of other organisations. Its skills beside its own
+// are named PARTNER/SKILL. Which partners there are shows only when a step runs: a person
+// may approve one meanwhile, or stop it.
+const partners = "partners"
+
+var addressForm = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}/[^\s/][^\s]{0,199}$`)
+
+// ofPartner tells whether a skill can be that of an agent of another organisation.
+func ofPartner(agent, skill string) bool { return agent == partners && addressForm.MatchString(skill) }
+
 // Personas is the catalog of the platform's own agents, for checking a file without a running platform.
 func Personas() Agents {
 	return Agents{
 		"executor":  {"call-tool", "run-code"},
 		"memory":    {"forget", "recall", "remember"},
+		partners:    {"find-partners"},
 		"research":  {"investigate", "search"},
 		"review":    {"ask-network", "review"},
 		"security":  {"classify", "screen"},

@@ -187,7 +187,12 @@ func (k *compiler) call(at cursor, f map[string]cursor) (agent, skill string) {
 	switch {
 	case !known:
 		a.problem("unknown agent %q%s", strictyaml.Clip(agent), k.knownAgents(agent))
-	case !slices.Contains(skills, skill):
+	case slices.Contains(skills, skill), ofPartner(agent, skill):
+	default:
+		if agent == partners {
+			sk.problem("agent %q has no skill %q; write PARTNER/SKILL, such as underwriter/underwrite, or %s", agent, strictyaml.Clip(skill), listOr(skills, "none"))
+			break
+		}
 		skills = slices.Sorted(slices.Values(skills))
 		sk.problem("agent %q has no skill %q%s; its skills: %s", agent, strictyaml.Clip(skill), strictyaml.DidYouMean(skill, skills), listOr(skills, "none"))
 	}

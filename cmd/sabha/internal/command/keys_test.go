@@ -12,7 +12,7 @@ import (
 func TestKeysMakesAPairForEveryService(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	u := newUser("")
-	if code := u.run(t.Context(), "keys", dir, "weather", "planner"); code != 0 || !strings.HasPrefix(u.out.String(), dir+" holds the keys of 10 services.") {
+	if code := u.run(t.Context(), "keys", dir, "weather", "planner"); code != 0 || !strings.HasPrefix(u.out.String(), dir+" holds the keys of 11 services.") {
 		t.Fatalf("exit code %d: %q", code, u.out.String())
 	}
 	for _, name := range []string{"planner.key", "planner.pub", "gateway.key", "gateway.pub", "weather.key", "weather.pub"} {

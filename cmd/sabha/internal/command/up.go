@@ -70,6 +70,7 @@ makes an API key and an account of the console, and prints both once. Ctrl-C sto
 	f.StringVar(&o.Playbooks, "playbooks", "", "folder of playbooks beside the built-in ones")
 	f.StringVar(&o.ReviewPolicy, "review-policy", "", "file that says who decides on what until when, instead of the built-in one")
 	f.StringVar(&o.Thresholds, "thresholds", "", "file that says how sure the validator must be by product and risk, instead of 0.7 for all")
+	f.StringVar(&o.Agreements, "agreements", "", "folder of operating agreements with partners, one file each")
 	f.StringSliceVar(&o.PushAllow, "push-allow", nil, "networks that webhooks may be in beside public ones, as CIDRs (127.0.0.0/8 for this machine)")
 	f.StringVar(&model.BaseURL, "model-url", "", "base URL of an OpenAI-compatible endpoint that writes answers (without one they are quoted)")
 	f.StringVar(&model.Name, "model", "", "name of the model at --model-url")
