@@ -11,7 +11,7 @@ import (
 
 	"sabha.dev/chassis/strictyaml"
 
-	"sabha.dev/services/review/internal/calendar"
+	"sabha.dev/chassis/calendar"
 )
 
 // always is the calendar that is there without being named.

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"sabha.dev/services/review/internal/calendar"
+	"sabha.dev/chassis/calendar"
 )
 
 // Bounds of what a queue may say.

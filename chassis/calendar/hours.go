@@ -42,8 +42,8 @@ func ParseHours(text string) (Hours, error) {
 	var hours Hours
 	for _, part := range strings.Split(text, ",") {
 		from, to, ok := strings.Cut(strings.TrimSpace(part), "-")
-		opens, okFrom := minute(strings.TrimSpace(from))
-		closes, okTo := minute(strings.TrimSpace(to))
+		opens, okFrom := Minute(strings.TrimSpace(from))
+		closes, okTo := Minute(strings.TrimSpace(to))
 		switch {
 		case !ok || !okFrom || !okTo || opens == dayMinutes:
 			return nil, fmt.Errorf("%q is not a span of hours; write opening and closing as 09:00-17:30, several with a comma between", strings.TrimSpace(part))
@@ -61,8 +61,8 @@ func ParseHours(text string) (Hours, error) {
 	return hours, nil
 }
 
-// minute reads 00:00 to 24:00.
-func minute(text string) (int, bool) {
+// Minute reads a time on the wall clock, 00:00 to 24:00, as minutes since midnight.
+func Minute(text string) (int, bool) {
 	if len(text) != 5 || text[2] != ':' {
 		return 0, false
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"sabha.dev/services/review/internal/calendar"
+	"sabha.dev/chassis/calendar"
 )
 
 // made makes a calendar of hours by days, for example "mon-fri": "09:00-17:00".

@@ -38,25 +38,37 @@ func ParseDate(text string) (Date, error) {
 	if err != nil {
 		return Date{}, fmt.Errorf("%q is not a day; write it as 2027-01-31", text)
 	}
-	return dateOf(t), nil
+	return DateOf(t), nil
 }
 
-func dateOf(t time.Time) Date {
+// DateOf is the day that an instant falls on where its clock hangs.
+func DateOf(t time.Time) Date {
 	y, m, d := t.Date()
 	return Date{y, m, d}
 }
 
-// after is the date n days on.
-func (d Date) after(n int) Date {
-	return dateOf(time.Date(d.Year, d.Month, d.Day+n, 12, 0, 0, 0, time.UTC))
+// Plus is the date n days on.
+func (d Date) Plus(n int) Date {
+	return DateOf(time.Date(d.Year, d.Month, d.Day+n, 12, 0, 0, 0, time.UTC))
 }
 
-func (d Date) weekday() time.Weekday {
+// Weekday of the date.
+func (d Date) Weekday() time.Weekday {
 	return time.Date(d.Year, d.Month, d.Day, 12, 0, 0, 0, time.UTC).Weekday()
 }
 
 // String gives the form that ParseDate reads.
 func (d Date) String() string { return fmt.Sprintf("%04d-%02d-%02d", d.Year, d.Month, d.Day) }
+
+// Zone finds an IANA time zone such as Europe/Berlin.
+func Zone(name string) (*time.Location, error) {
+	if name != "" && name != "Local" { // the machine's own zone is not the same everywhere
+		if location, err := time.LoadLocation(name); err == nil {
+			return location, nil
+		}
+	}
+	return nil, fmt.Errorf("%q is not a time zone; write one such as Europe/Berlin or UTC", name)
+}
 
 // Calendar says when a team works. It does not change and is safe for concurrent use.
 type Calendar struct {
@@ -72,12 +84,9 @@ func Always() *Calendar { return &Calendar{} }
 // hours and holidays with their names. On a holiday nothing is open from midnight
 // to midnight.
 func New(zone string, week Week, holidays map[Date]string) (*Calendar, error) {
-	if zone == "" || zone == "Local" { // the machine's own zone is not the same everywhere
-		return nil, fmt.Errorf("%q is not a time zone; write one such as Europe/Berlin or UTC", zone)
-	}
-	location, err := time.LoadLocation(zone)
+	location, err := Zone(zone)
 	if err != nil {
-		return nil, fmt.Errorf("%q is not a time zone; write one such as Europe/Berlin or UTC", zone)
+		return nil, err
 	}
 	open := time.Duration(0)
 	for _, spans := range week {

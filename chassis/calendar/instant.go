@@ -19,13 +19,13 @@ const before = 2
 func (c *Calendar) periods(from time.Time) iter.Seq[period] {
 	return func(yield func(period) bool) {
 		var last time.Time
-		for d := dateOf(from.In(c.zone)).after(-before); ; d = d.after(1) {
+		for d := DateOf(from.In(c.zone)).Plus(-before); ; d = d.Plus(1) {
 			if _, closed := c.holidays[d]; closed {
 				continue
 			}
-			for _, s := range c.week[d.weekday()] {
+			for _, s := range c.week[d.Weekday()] {
 				// Where the clock is put back between two spans, both hold for a while.
-				p := period{latest(opening(d, s.From, c.zone), last), closing(d, s.To, c.zone)}
+				p := period{latest(Opening(d, s.From, c.zone), last), Closing(d, s.To, c.zone)}
 				if !p.begin.Before(p.end) {
 					continue // the clock skipped it
 				}
@@ -66,9 +66,9 @@ func wall(d Date, minute int) time.Time {
 	return time.Date(d.Year, d.Month, d.Day, 0, minute, 0, 0, time.UTC)
 }
 
-// opening is the first instant at which the clock of the zone shows a time or a
+// Opening is the first instant at which the clock of the zone shows a time or a
 // later one.
-func opening(d Date, minute int, zone *time.Location) time.Time {
+func Opening(d Date, minute int, zone *time.Location) time.Time {
 	w := wall(d, minute)
 	list := offsets(w, zone)
 	for _, o := range list {
@@ -83,8 +83,8 @@ func opening(d Date, minute int, zone *time.Location) time.Time {
 	return w.Add(-list[len(list)-1].east)
 }
 
-// closing is the last instant before which the clock of the zone shows an earlier time.
-func closing(d Date, minute int, zone *time.Location) time.Time {
+// Closing is the last instant before which the clock of the zone shows an earlier time.
+func Closing(d Date, minute int, zone *time.Location) time.Time {
 	w := wall(d, minute)
 	list := offsets(w, zone)
 	for i := len(list) - 1; i > 0; i-- {
