@@ -184,6 +184,16 @@ func (n Node) Int(least, most int) int {
 	return v
 }
 
+// Number gives a number from least to most; least after a problem.
+func (n Node) Number(least, most float64) float64 {
+	var v float64
+	if n.node.Kind != yaml.ScalarNode || n.node.Tag != "!!int" && n.node.Tag != "!!float" || n.node.Decode(&v) != nil || !(v >= least && v <= most) {
+		n.Problem("must be a number from %v to %v", least, most)
+		return least
+	}
+	return v
+}
+
 // Duration gives a duration from least to most, written with units as 90m or 4h;
 // least after a problem.
 func (n Node) Duration(least, most time.Duration) time.Duration {

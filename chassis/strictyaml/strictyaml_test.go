@@ -11,7 +11,7 @@ import (
 
 // shop is read by the tests.
 func shop(root strictyaml.Node) {
-	f, ok := root.Fields("name", "open", "stock", "wait", "kinds", "size")
+	f, ok := root.Fields("name", "open", "stock", "share", "wait", "kinds", "size")
 	if !ok {
 		return
 	}
@@ -23,6 +23,9 @@ func shop(root strictyaml.Node) {
 	}
 	if n, ok := f.Get("stock"); ok {
 		n.Int(1, 5)
+	}
+	if n, ok := f.Get("share"); ok {
+		n.Number(0, 1)
 	}
 	if n, ok := f.Get("wait"); ok {
 		n.Duration(time.Minute, 4*time.Hour)
@@ -47,7 +50,7 @@ func TestEveryProblemComesWithItsPlace(t *testing.T) {
 		{"two documents", "name: A\n---\nname: B\n", "shop.yaml:2: one file holds one document; remove what follows the line ---"},
 		{"an alias", "name: &a A\nkinds: [*a]\n", "shop.yaml:1: name: anchors (&a) are refused; write the value out where it is used\nshop.yaml:2: kinds[0]: aliases (*a) are refused; write the value out"},
 		{"a key twice", "name: A\nname: B\n", "shop.yaml:2: name: the key is there twice; first on line 1"},
-		{"an unknown key", "nam: A\n", "shop.yaml:1: unknown key \"nam\" (did you mean \"name\"?); known keys: name, open, stock, wait, kinds, size\nshop.yaml:1: the key \"name\" is missing"},
+		{"an unknown key", "nam: A\n", "shop.yaml:1: unknown key \"nam\" (did you mean \"name\"?); known keys: name, open, stock, share, wait, kinds, size\nshop.yaml:1: the key \"name\" is missing"},
 		{"a key without a value", "name:\n", "shop.yaml:1: name: has no value; give it one or remove the key"},
 		{"wrong types", "name: 5\nopen: 1\nstock: 9\nwait: soon\nkinds: tea\nsize: {a: [1]}\n", `shop.yaml:1: name: must be text; it is a number
 shop.yaml:2: open: must be true or false; it is a number
@@ -55,10 +58,13 @@ shop.yaml:3: stock: must be a whole number from 1 to 5
 shop.yaml:4: wait: "soon" is not a duration; write numbers with the units h, m or s, such as 90m or 4h
 shop.yaml:5: kinds: must be a list; it is text
 shop.yaml:6: size.a: must be one value; it is a list`},
+		{"numbers", "name: A\nshare: 0.5\n", ""},
+		{"a number that is none", "name: A\nshare: .nan\n", "shop.yaml:2: share: must be a number from 0 to 1"},
+		{"a number out of bounds", "name: A\nshare: 1.5\n", "shop.yaml:2: share: must be a number from 0 to 1"},
 		{"bounds and words", "name: ''\nwait: 5h\nkinds:\n  - tea\n  - tee\n", `shop.yaml:1: name: is empty; write something or remove the key
 shop.yaml:2: wait: must be from 1m to 4h; it is 5h
 shop.yaml:5: kinds[1]: "tee" is unknown (did you mean "tea"?); write one of tea, coffee`},
-		{"a list at the root", "[1]\n", "shop.yaml:1: must be a map with the keys name, open, stock, wait, kinds, size; it is a list"},
+		{"a list at the root", "[1]\n", "shop.yaml:1: must be a map with the keys name, open, stock, share, wait, kinds, size; it is a list"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			got := ""

@@ -3,8 +3,8 @@ module sabha.dev/services/partners
 go 1.26.0
 
 require (
-	sabha.dev/chassis v0.0.0-00010101000000-000000000000
-	sabha.dev/testrig v0.0.0-00010101000000-000000000000
+	sabha.dev/chassis v0.0.0
+	sabha.dev/testrig v0.0.0
 )
 
 require (
@@ -12,6 +12,8 @@ require (
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.33.0 // indirect
+	github.com/prometheus/client_golang v1.25.0
+	github.com/sony/gobreaker/v2 v2.4.0
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel v1.47.0 // indirect
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.47.0 // indirect
@@ -59,9 +61,9 @@ require (
 	github.com/a2aproject/a2a-go/v2 v2.4.0
 	github.com/go-jose/go-jose/v4 v4.1.9 // indirect
 	github.com/jackc/pgx/v5 v5.13.0 // indirect
+	github.com/kylelemons/godebug v1.1.0 // indirect
 	github.com/nats-io/nats.go v1.55.0 // indirect
 	github.com/pressly/goose/v3 v3.30.1 // indirect
-	github.com/prometheus/client_golang v1.25.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sync v0.25.0 // indirect
 	golang.org/x/text v0.44.0 // indirect
