@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"sabha.dev/chassis/agent"
-	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/taskstore"
@@ -99,18 +97,4 @@ func (e *Engine) count(v Verdict, err error, asked time.Time) {
 		verdict = "allowed"
 	}
 	e.Metrics.Admissions.WithLabelValues(verdict).Inc()
-}
-
-// stripLabels removes labels from what comes in from outside: only services of
-// the platform set them.
-func stripLabels(m *a2apb.Message) {
-	strip := func(s *structpb.Struct) {
-		if s != nil {
-			delete(s.GetFields(), ext.Labels)
-		}
-	}
-	strip(m.GetMetadata())
-	for _, p := range m.GetParts() {
-		strip(p.GetMetadata())
-	}
 }

@@ -36,6 +36,7 @@ func (e *Engine) owned(ctx context.Context, call identity.Call, id string) (*tas
 // and wake-up are one transaction, with a push configuration if one comes along.
 func (e *Engine) followUp(ctx context.Context, call identity.Call, m *a2apb.Message, push *a2apb.TaskPushNotificationConfig) (accepted, error) {
 	digest := taskstore.Digest(m)
+	mark(ctx, call, m)
 	rec, err := e.owned(ctx, call, m.GetTaskId())
 	if err != nil {
 		return accepted{}, err

@@ -3,11 +3,14 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"sabha.dev/chassis/agent"
@@ -15,6 +18,7 @@ import (
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/label"
 )
 
 // screener refuses what says "attack" and can be out of reach.
@@ -207,5 +211,49 @@ func TestLabelsFromOutsideAreStripped(t *testing.T) {
 	}
 	if m.GetParts()[0].GetMetadata().GetFields()["mine"] == nil {
 		t.Errorf("metadata of the client's own is lost: %v", m)
+	}
+}
+
+func TestWhatAnEdgeSaysOfAMessageIsWrittenIntoIt(t *testing.T) {
+	r := onSQLite(t)
+	p, _, _ := screened(r)
+	mine := map[string]*structpb.Value{ext.Labels: structpb.NewStringValue("trusted"), ext.Confirm: structpb.NewStringValue("of the client's own")}
+	link := &a2apb.Part{Content: &a2apb.Part_Url{Url: "https://example.com/x"}, MediaType: "text/plain"}
+	for name, c := range map[string]struct {
+		headers       []string
+		text, confirm string
+	}{
+		"a client": {},
+		"another organisation's agent": {
+			headers: []string{ext.MetadataIntegrity, "untrusted", ext.MetadataConfirm, "the agreement asks for it"},
+			text:    "untrusted", confirm: "the agreement asks for it",
+		},
+		"an integrity that is not known": {headers: []string{ext.MetadataIntegrity, "fine"}, text: "untrusted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req := request(name, "do", "help")
+			req.Message.Metadata.Fields[ext.Confirm] = mine[ext.Confirm]
+			req.Message.Parts = append(req.Message.Parts, proto.CloneOf(link), &a2apb.Part{Content: &a2apb.Part_Raw{Raw: []byte("x")}, MediaType: "text/plain", Metadata: &structpb.Struct{Fields: maps.Clone(mine)}})
+			same := proto.CloneOf(req)
+			res, err := p.SendMessage(metadata.NewIncomingContext(alice(t), metadata.Pairs(append(c.headers, ext.MetadataVersion, "1.0")...)), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := res.GetTask().GetHistory()[0]
+			if got := label.Of(m.GetParts()[0]).Integrity; string(got) != c.text {
+				t.Errorf("the text is labelled %q, want %q", got, c.text)
+			}
+			for _, file := range m.GetParts()[1:] {
+				if got := label.Of(file).Integrity; got != label.Untrusted {
+					t.Errorf("a file is labelled %q", got)
+				}
+			}
+			if got := m.GetMetadata().GetFields()[ext.Confirm].GetStringValue(); got != c.confirm {
+				t.Errorf("confirmation %q, want %q", got, c.confirm)
+			}
+			if again, err := p.SendMessage(alice(t), same); err != nil || again.GetTask().GetId() != res.GetTask().GetId() {
+				t.Errorf("the same message again gave %v, %v", again, err)
+			}
+		})
 	}
 }

@@ -102,7 +102,7 @@ func (e *Engine) accept(ctx context.Context, req *a2apb.SendMessageRequest, watc
 		return accepted{}, err
 	}
 	if call.Edge {
-		stripLabels(m)
+		strip(m)
 	}
 	if m.GetTaskId() != "" {
 		return e.followUp(ctx, call, m, push)
@@ -140,6 +140,7 @@ func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Sk
 	place := trace.CallerOf(ctx)
 	id := newID()
 	digest := taskstore.Digest(m)
+	mark(ctx, call, m)
 	m.TaskId = id
 	if m.GetContextId() == "" {
 		m.ContextId = newID()
@@ -256,6 +257,7 @@ func (e *Engine) answer(ctx context.Context, call identity.Call, skill *agent.Sk
 		RootTaskID: call.RootTaskID, ParentTaskID: call.TaskID, TraceID: place.TraceID, Caller: call.Actor, Principal: call.Principal.Key(),
 		Agent: e.Agent.Tenant, Skill: skill.ID, Protocol: protocolOf(ctx), StartedAt: started, Outcome: "MESSAGE", RequestDigest: taskstore.Digest(m),
 	}
+	mark(ctx, call, m)
 	reply, err := e.reply(ctx, call, skill, m, &hop)
 	hop.EndedAt = e.Clock.Now()
 	counts := e.countsOf(skill.ID)

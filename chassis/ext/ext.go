@@ -34,6 +34,10 @@ const (
 	// confidentiality. Only services of the platform set it; it is stripped
 	// from what comes in from outside.
 	Labels = "urn:sabha:ext:labels:v1"
+	// Confirm in a message's metadata is a string: a person must approve what the message
+	// asks for before anything of it begins, for the reason that the string gives. Only
+	// edges set it, by MetadataConfirm; it is stripped from what comes in from outside.
+	Confirm = "urn:sabha:ext:confirm:v1"
 	// Wait in the metadata of a task that is WORKING, and of the status event that
 	// said so, is an object that tells whom it waits for: for ("person"), queue, due and
 	// until (RFC 3339; until is absent when the wait has no end). While it is there the
@@ -60,4 +64,11 @@ const (
 	// MetadataClientVersion is the protocol version that a client outside speaks,
 	// where an edge has translated its call. Only edges set it.
 	MetadataClientVersion = "sabha-client-version"
+	// MetadataConfirm on a call that sends a message is put into the message as Confirm.
+	// It is printable ASCII. Only edges set it.
+	MetadataConfirm = "sabha-confirm"
+	// MetadataIntegrity on a call that sends a message is the integrity of its parts where
+	// that is not a client's own word: "untrusted" for what another organisation's agent
+	// says. Only edges set it.
+	MetadataIntegrity = "sabha-integrity"
 )

@@ -43,11 +43,31 @@ type Labels struct {
 	Confidentiality Confidentiality `json:"confidentiality,omitempty"`
 	// Classes of sensitive fields that were found in it, sorted, for example "iban".
 	Classes []string `json:"classes,omitempty"`
+	// Tokenised are the classes whose values were replaced by tokens that only this
+	// platform can resolve, sorted: a release of what Classes would hold else.
+	Tokenised []string `json:"tokenised,omitempty"`
 }
 
 // IsZero tells whether the labels say nothing.
 func (l Labels) IsZero() bool {
-	return l.Integrity == "" && l.Confidentiality == "" && len(l.Classes) == 0
+	return l.Integrity == "" && l.Confidentiality == "" && len(l.Classes) == 0 && len(l.Tokenised) == 0
+}
+
+// Trusts tells whether data may be acted on unseen. What is not known may not.
+func (l Labels) Trusts() bool { return l.Integrity == Trusted }
+
+// Tokenise gives the labels of data in which the values of some classes were replaced by
+// tokens. With no class left it is sensitive no more.
+func (l Labels) Tokenise(classes ...string) Labels {
+	l.Tokenised = union(l.Tokenised, classes)
+	l.Classes = slices.DeleteFunc(slices.Clone(l.Classes), func(c string) bool { return slices.Contains(classes, c) })
+	if len(l.Classes) == 0 {
+		l.Classes = nil
+		if l.Confidentiality == Sensitive {
+			l.Confidentiality = Internal
+		}
+	}
+	return l
 }
 
 // Join gives the labels of what was made out of both: the worse integrity, the stricter
@@ -57,6 +77,7 @@ func Join(a, b Labels) Labels {
 		Integrity:       worse(integrities, a.Integrity, b.Integrity),
 		Confidentiality: worse(confidentialities, a.Confidentiality, b.Confidentiality),
 		Classes:         union(a.Classes, b.Classes),
+		Tokenised:       union(a.Tokenised, b.Tokenised),
 	}
 }
 
@@ -79,13 +100,26 @@ func union(a, b []string) []string {
 	return slices.Compact(all)
 }
 
-// Of joins the labels of parts.
+// Of joins the labels of parts. A file or link that has none is untrusted: whoever sends
+// it did not write it.
 func Of(parts ...*a2apb.Part) Labels {
 	var l Labels
 	for _, p := range parts {
-		l = Join(l, From(p.GetMetadata().GetFields()[ext.Labels]))
+		own := From(p.GetMetadata().GetFields()[ext.Labels])
+		if own.Integrity == "" && attached(p) {
+			own.Integrity = Untrusted
+		}
+		l = Join(l, own)
 	}
 	return l
+}
+
+func attached(p *a2apb.Part) bool {
+	switch p.GetContent().(type) {
+	case *a2apb.Part_Raw, *a2apb.Part_Url:
+		return true
+	}
+	return false
 }
 
 // From reads the value that stands under [ext.Labels]; nil has none.
@@ -93,11 +127,17 @@ func From(v *structpb.Value) Labels {
 	fields := v.GetStructValue().GetFields()
 	l := Labels{
 		Integrity: Integrity(fields["integrity"].GetStringValue()), Confidentiality: Confidentiality(fields["confidentiality"].GetStringValue()),
-	}
-	for _, c := range fields["classes"].GetListValue().GetValues() {
-		l.Classes = append(l.Classes, c.GetStringValue())
+		Classes: texts(fields["classes"]), Tokenised: texts(fields["tokenised"]),
 	}
 	return Join(l, Labels{}) // puts what is not known in its place
+}
+
+func texts(v *structpb.Value) []string {
+	var out []string
+	for _, c := range v.GetListValue().GetValues() {
+		out = append(out, c.GetStringValue())
+	}
+	return out
 }
 
 // Value is the form in which labels stand in metadata.
@@ -109,12 +149,15 @@ func (l Labels) Value() *structpb.Value {
 	if l.Confidentiality != "" {
 		fields["confidentiality"] = structpb.NewStringValue(string(l.Confidentiality))
 	}
-	if len(l.Classes) > 0 {
+	for name, classes := range map[string][]string{"classes": l.Classes, "tokenised": l.Tokenised} {
+		if len(classes) == 0 {
+			continue
+		}
 		list := &structpb.ListValue{}
-		for _, c := range l.Classes {
+		for _, c := range classes {
 			list.Values = append(list.Values, structpb.NewStringValue(c))
 		}
-		fields["classes"] = structpb.NewListValue(list)
+		fields[name] = structpb.NewListValue(list)
 	}
 	return structpb.NewStructValue(&structpb.Struct{Fields: fields})
 }
@@ -124,12 +167,18 @@ func (l Labels) Put(p *a2apb.Part) *a2apb.Part {
 	if l.IsZero() {
 		return p
 	}
+	return Join(From(p.GetMetadata().GetFields()[ext.Labels]), l).Set(p)
+}
+
+// Set writes labels in the place of those that a part has, and gives the part. It is for
+// releases; all else is joined with [Labels.Put].
+func (l Labels) Set(p *a2apb.Part) *a2apb.Part {
 	if p.GetMetadata() == nil {
 		p.Metadata = &structpb.Struct{}
 	}
 	if p.Metadata.Fields == nil {
 		p.Metadata.Fields = map[string]*structpb.Value{}
 	}
-	p.Metadata.Fields[ext.Labels] = Join(From(p.Metadata.Fields[ext.Labels]), l).Value()
+	p.Metadata.Fields[ext.Labels] = l.Value()
 	return p
 }

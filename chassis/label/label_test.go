@@ -45,3 +45,18 @@ func TestPartsCarryTheirLabels(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func TestTokensTakeTheirClassesOut(t *testing.T) {
+	l := label.Labels{Confidentiality: label.Sensitive, Classes: []string{"email", "iban"}}
+	if got := l.Tokenise("iban"); got.Confidentiality != label.Sensitive || !reflect.DeepEqual(got.Classes, []string{"email"}) {
+		t.Errorf("%+v", got)
+	}
+	want := label.Labels{Confidentiality: label.Internal, Tokenised: []string{"email", "iban"}}
+	part := l.Tokenise("iban").Tokenise("email").Set(l.Put(agent.Text("x")))
+	if got := label.Of(part); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
+	if got := label.Join(want, l); got.Confidentiality != label.Sensitive || !reflect.DeepEqual(got.Classes, l.Classes) {
+		t.Errorf("what is joined with the values themselves has %+v", got)
+	}
+}

@@ -43,7 +43,7 @@ func (g *Guard) Public(transport credentials.TransportCredentials) *grpc.Server 
 // a request is made on the HTTP side.
 func (g *Guard) Inner() *grpc.Server {
 	unary, stream := g.tracer.Inner()
-	return g.server(entrance{origin: declared, maxRequest: maxMessage, declared: []string{ext.MetadataClientVersion}}, unary, stream)
+	return g.server(entrance{origin: declared, maxRequest: maxMessage, declared: []string{ext.MetadataClientVersion, ext.MetadataConfirm, ext.MetadataIntegrity}}, unary, stream)
 }
 
 func (g *Guard) server(e entrance, unary grpc.UnaryServerInterceptor, stream grpc.StreamServerInterceptor, more ...grpc.ServerOption) *grpc.Server {

@@ -73,7 +73,7 @@ func outgoing(ctx, end context.Context) (context.Context, context.CancelFunc, er
 	}
 	in, _ := metadata.FromIncomingContext(ctx)
 	out := metadata.MD{}
-	for _, name := range []string{ext.MetadataVersion, ext.MetadataExtensions, ext.MetadataCursor, ext.MetadataClientVersion} {
+	for _, name := range []string{ext.MetadataVersion, ext.MetadataExtensions, ext.MetadataCursor, ext.MetadataClientVersion, ext.MetadataConfirm, ext.MetadataIntegrity} {
 		if v := in.Get(name); len(v) > 0 {
 			out[name] = v
 		}

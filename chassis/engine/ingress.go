@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"sabha.dev/chassis/ext"
+	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/label"
+)
+
+// strip removes from what comes in from outside what only services of the platform set.
+func strip(m *a2apb.Message) {
+	delete(m.GetMetadata().GetFields(), ext.Labels)
+	delete(m.GetMetadata().GetFields(), ext.Confirm)
+	for _, p := range m.GetParts() {
+		delete(p.GetMetadata().GetFields(), ext.Labels)
+	}
+}
+
+// mark writes into a message from outside what is known of it there: that it is nothing
+// to act on unseen, as all that the bus brings, which another agent has written, and what
+// an edge says is; and that a person must confirm it. An authenticated client's own text
+// and data carry no label. It comes after the digest, which is of the message as sent.
+func mark(ctx context.Context, call identity.Call, m *a2apb.Message) {
+	if !call.Edge {
+		return
+	}
+	believed := false
+	if identity.IsEdge(call.Actor) {
+		said := metadata.ValueFromIncomingContext(ctx, ext.MetadataIntegrity)
+		believed = len(said) == 0 || said[0] == string(label.Trusted)
+		if why := metadata.ValueFromIncomingContext(ctx, ext.MetadataConfirm); len(why) > 0 {
+			if m.GetMetadata().GetFields() == nil {
+				m.Metadata = &structpb.Struct{Fields: map[string]*structpb.Value{}}
+			}
+			m.Metadata.Fields[ext.Confirm] = structpb.NewStringValue(why[0])
+		}
+	}
+	if believed {
+		return
+	}
+	for _, p := range m.GetParts() {
+		label.Labels{Integrity: label.Untrusted}.Put(p)
+	}
+}
