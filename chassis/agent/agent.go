@@ -19,8 +19,15 @@ type Agent struct {
 	Tenant string
 	// Name, Description and Version appear on the card.
 	Name, Description, Version string
-	// Skills in the order of the card; the first is the default.
+	// Skills in the order of the card; the first is the default. Each has either Answer or Run.
 	Skills []Skill
+	// Lookup finds a skill that is not among Skills, for an agent whose skills come and go;
+	// nil where there is none. It is asked when a message names such a skill, and whenever a
+	// task of one runs, gets a message or is canceled, so it answers from memory and knows a
+	// skill as long as tasks of it may be there. A skill that it finds may have both Answer
+	// and Run: Answer then replies to first messages, and Run goes on with tasks that were
+	// begun while there was none. An agent with Lookup may have no Skills.
+	Lookup func(id string) *Skill
 	// Route picks the skill of a first message where metadata does not name one.
 	// nil means the default skill.
 	Route func(*a2apb.SendMessageRequest) string
@@ -30,7 +37,7 @@ type Agent struct {
 	Extensions []*a2apb.AgentExtension
 }
 
-// Skill is one thing an agent does. Exactly one of Answer and Run is set.
+// Skill is one thing an agent does. Answer or Run is set.
 type Skill struct {
 	ID, Name, Description string
 	Tags, Examples        []string

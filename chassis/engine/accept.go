@@ -128,11 +128,11 @@ func (e *Engine) skillFor(req *a2apb.SendMessageRequest, outside bool) (*agent.S
 	if id == "" && e.Agent.Route != nil {
 		id = e.Agent.Route(req)
 	}
-	if id == "" {
+	if id == "" && len(e.Agent.Skills) > 0 {
 		id = e.Agent.Skills[0].ID
 	}
-	s, ok := e.skills[id]
-	if !ok || (outside && s.Internal) {
+	s := e.skill(id)
+	if s == nil || (outside && s.Internal) {
 		if !named {
 			return nil, fault.New(fault.UnknownSkill, "the agent cannot tell which skill is asked for; name one of: %s", e.skillNames(outside))
 		}
@@ -141,12 +141,23 @@ func (e *Engine) skillFor(req *a2apb.SendMessageRequest, outside bool) (*agent.S
 	return s, nil
 }
 
+// skill gives the skill of an id, or nil.
+func (e *Engine) skill(id string) *agent.Skill {
+	if s, ok := e.skills[id]; ok || e.Agent.Lookup == nil {
+		return s
+	}
+	return e.Agent.Lookup(id)
+}
+
 func (e *Engine) skillNames(outside bool) string {
 	var names []string
 	for _, s := range e.Agent.Skills {
 		if !outside || !s.Internal {
 			names = append(names, s.ID)
 		}
+	}
+	if e.Agent.Lookup != nil {
+		names = append(names, "those that its extended card lists")
 	}
 	return strings.Join(names, ", ")
 }

@@ -97,7 +97,7 @@ type Engine struct {
 
 // New makes an engine. Start it before it serves.
 func New(c Config) (*Engine, error) {
-	if len(c.Agent.Skills) == 0 {
+	if len(c.Agent.Skills) == 0 && c.Agent.Lookup == nil {
 		return nil, errors.New("engine: an agent needs at least one skill")
 	}
 	if c.Sweep == 0 {
@@ -126,6 +126,11 @@ func New(c Config) (*Engine, error) {
 		}
 		e.skills[s.ID] = s
 		e.counts[s.ID] = c.Metrics.Skill(s.ID, s.Answer != nil, terminal...)
+	}
+	if c.Agent.Lookup != nil {
+		tasks, answers := c.Metrics.Skill(lookedUp, false, terminal...), c.Metrics.Skill(lookedUp, true)
+		tasks.AnsweredWell, tasks.AnsweredBadly, tasks.AnswerSeconds = answers.AnsweredWell, answers.AnsweredBadly, answers.AnswerSeconds
+		e.counts[lookedUp] = tasks
 	}
 	e.hub = eventlog.NewHub(c.Agent.Tenant, c.NATS)
 	c.Store.Listen(e)
@@ -195,10 +200,17 @@ var terminal = []string{
 	a2apb.TaskState_TASK_STATE_CANCELED.String(), a2apb.TaskState_TASK_STATE_REJECTED.String(),
 }
 
+// lookedUp is what skills are counted as that are found by Lookup: how many there are, and
+// their names, is for others to say.
+const lookedUp = "other"
+
 // countsOf counts for a skill, also for one that a former release had.
 func (e *Engine) countsOf(skill string) *metrics.Skill {
 	if c, ok := e.counts[skill]; ok {
 		return c
+	}
+	if e.Agent.Lookup != nil {
+		return e.counts[lookedUp]
 	}
 	return e.Metrics.Skill(skill, false)
 }

@@ -56,7 +56,7 @@ func (e *Engine) followUp(ctx context.Context, call identity.Call, m *a2apb.Mess
 	if m.GetContextId() != "" && m.GetContextId() != rec.Task.GetContextId() {
 		return accepted{}, fault.Invalid("message.contextId", "is not the context of task %s; leave it out or send %s", rec.Task.GetId(), rec.Task.GetContextId())
 	}
-	if skill := e.skills[rec.Skill]; skill != nil {
+	if skill := e.skill(rec.Skill); skill != nil {
 		if err := checkModes(skill, m); err != nil {
 			return accepted{}, err
 		}

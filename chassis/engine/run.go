@@ -67,7 +67,7 @@ func (e *Engine) launchFor(h *taskstore.Handle, callers int32) *run {
 	r := &run{e: e, h: h, news: make(chan struct{}), canceling: make(chan struct{}), nudged: make(chan struct{}, 1)}
 	r.waited.Store(callers)
 	h.View(func(rec *taskstore.Record) {
-		r.id, r.skill, r.info, r.root = rec.Task.GetId(), e.skills[rec.Skill], rec.Info, rec.RootTask
+		r.id, r.skill, r.info, r.root = rec.Task.GetId(), e.skill(rec.Skill), rec.Info, rec.RootTask
 		r.attempt, r.deadline = rec.Attempts, rec.Deadline
 		if rec.CancelRequested {
 			close(r.canceling)
@@ -205,7 +205,7 @@ func (r *run) step(ctx context.Context) (outcome agent.Outcome, err error) {
 			err = fmt.Errorf("panic in skill %s", r.req.Skill)
 		}
 	}()
-	if r.skill == nil {
+	if r.skill == nil || r.skill.Run == nil {
 		return agent.Elsewhere(agent.Text("this release of the agent does not have the skill " + r.req.Skill)), nil
 	}
 	takeovers := 0

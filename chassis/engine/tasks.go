@@ -177,7 +177,7 @@ func (e *Engine) stop(ctx context.Context, id string, how stopping) (*taskstore.
 		if how.reason != "" {
 			rec.SetMetadata(map[string]*structpb.Value{ext.Canceled: structpb.NewStringValue(how.reason)})
 		}
-		skill := e.skills[rec.Skill]
+		skill := e.skill(rec.Skill)
 		if skill == nil || !skill.Compensates || rec.Info.Admission == taskstore.Pending {
 			ch.Events = []*a2apb.StreamResponse{e.status(a2apb.TaskState_TASK_STATE_CANCELED, agent.Message(agent.Text(how.ended)))}
 			return ch, nil
