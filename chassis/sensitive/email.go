@@ -87,24 +87,32 @@ func (s *Scanner) domain(i int, plain bool) int {
 		}
 		labelStart, i = next, next
 	}
-	if labels < 2 || labelStart == end {
-		return 0
+	for ; labels >= 2; labels-- {
+		last := end
+		for alnum(s.buf[last-1]) {
+			last--
+		}
+		if top := string(s.buf[last:end]); isTop(top) {
+			return end
+		} else if !strings.Contains(fileEndings, " "+strings.ToLower(top)+" ") || plain || s.buf[last-1] != '.' {
+			return 0
+		}
+		end = last - 1 // anna@example.com.txt
 	}
-	// The last label that was whole.
-	last := end
-	for last > 0 && alnum(s.buf[last-1]) {
-		last--
-	}
-	top := string(s.buf[last:end])
+	return 0
+}
+
+// isTop tells whether a label can be the last of a host name on the internet.
+func isTop(top string) bool {
 	if len(top) < 2 || len(top) > 24 || strings.Contains(fileEndings, " "+strings.ToLower(top)+" ") {
-		return 0
+		return false
 	}
 	for k := range len(top) {
 		if !letter(top[k]) && !strings.HasPrefix(top, "xn") {
-			return 0
+			return false
 		}
 	}
-	return end
+	return true
 }
 
 // spelled looks at the word "at" from i to j: name at example dot com, name [at] example.com.

@@ -12,6 +12,9 @@ const maxValue = 512
 func (s *Scanner) separator(i int) {
 	at := s.base + int64(i)
 	c := s.buf[i]
+	if c == ':' && s.buf[max(i-1, 0)] == 'k' && s.token(i) || s.need {
+		return
+	}
 	if c == ':' && s.at(i+1) == '/' && s.at(i+2) == '/' && s.urlPassword(i) || s.need {
 		return
 	}
@@ -22,6 +25,23 @@ func (s *Scanner) separator(i int) {
 		}
 	}
 	s.pos = i + 1
+}
+
+// token passes over a token of ours, such as [[tok:secret:…]], which stands for what it
+// names and is none.
+func (s *Scanner) token(i int) bool {
+	if i < 5 || string(s.buf[i-5:i]) != "[[tok" {
+		return false
+	}
+	k := i + 1
+	for k-i < 64 && (alnum(s.at(k)) || s.at(k) == ':' || s.at(k) == '-') {
+		k++
+	}
+	if s.need || s.at(k) != ']' {
+		return false
+	}
+	s.pos, s.words.last = k, 0
+	return true
 }
 
 // tagBefore tells whether the > at i ends a tag that opens an element.
@@ -166,7 +186,11 @@ func (s *Scanner) plainEnd(i int, last uint64, sep byte) int {
 		}
 		k++
 	}
-	for k > i && strings.IndexByte(".,;:!?)]}", s.buf[k-1]) >= 0 {
+	ends := ".,;:!?)]}"
+	if last&(1<<aPassword) != 0 {
+		ends = ".,;:)"
+	}
+	for k > i && strings.IndexByte(ends, s.buf[k-1]) >= 0 {
 		k--
 	}
 	return k
