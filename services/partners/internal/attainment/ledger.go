@@ -1,0 +1,159 @@
+package attainment
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"sabha.dev/services/partners/internal/agreement"
+	"sabha.dev/services/partners/internal/gate"
+	"sabha.dev/services/partners/internal/partner"
+)
+
+// What is counted, beside the results of calls by their names.
+const (
+	slow        = "slow"
+	maintenance = "maintenance"
+	held        = "held-" // and why
+	probe       = "probe"
+	answered    = "answered"
+	peak        = "peak"
+	answerTime  = "#" // and the slot
+)
+
+// writeEvery is how long counts are gathered before they are written: what a process that
+// is killed loses.
+const writeEvery = 5 * time.Second
+
+// row is one count of one minute.
+type row struct {
+	partner, skill string
+	at             int64 // where the span begins, seconds
+	what           string
+}
+
+// batch is counts that are written together, once.
+type batch struct {
+	id   string
+	rows map[row]int64
+}
+
+// Ledger gathers what the gate and the prober tell and writes it in batches. It is safe for
+// concurrent use.
+type Ledger struct {
+	*Store
+	log *slog.Logger
+
+	mu      sync.Mutex
+	current map[row]int64
+
+	writing sync.Mutex
+	failed  *batch // was not written, or its answer was lost
+}
+
+// NewLedger makes a ledger over a store. Run writes what it gathers.
+func NewLedger(s *Store, log *slog.Logger) *Ledger {
+	return &Ledger{Store: s, log: log, current: map[row]int64{}}
+}
+
+// Called counts a call at the time when it ended.
+func (l *Ledger) Called(c gate.Call) {
+	r := row{c.Address.Partner, c.Address.Skill, minute(c.Ended), ""}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.Maintenance {
+		l.add(r, maintenance)
+		return
+	}
+	l.add(r, c.Result.String())
+	if c.Slow {
+		l.add(r, slow)
+	}
+	if c.Result == gate.OK || c.Result == gate.Invalid {
+		l.add(r, answerTime+strconv.Itoa(slot(c.Ended.Sub(c.Began))))
+	}
+}
+
+// Refused counts a call that was not made.
+func (l *Ledger) Refused(a partner.Address, why gate.Why, at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.add(row{a.Partner, a.Skill, minute(at), ""}, held+string(why))
+}
+
+// Probed counts a probe of the registry.
+func (l *Ledger) Probed(_ context.Context, id string, ok bool) {
+	r := row{id, "", minute(l.clock.Now()), ""}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.add(r, probe)
+	if ok {
+		l.add(r, answered)
+	}
+}
+
+func (l *Ledger) add(r row, what string) {
+	r.what = what
+	l.current[r]++
+}
+
+func minute(t time.Time) int64 { return t.Unix() / 60 * 60 }
+
+// Flush writes what was gathered. What could not be written is written with the next; a
+// batch whose answer was lost is not added twice.
+func (l *Ledger) Flush(ctx context.Context) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	for {
+		if l.failed == nil {
+			l.mu.Lock()
+			if len(l.current) > 0 {
+				l.failed = &batch{uuid.NewString(), l.current}
+				l.current = map[row]int64{}
+			}
+			l.mu.Unlock()
+			if l.failed == nil {
+				return nil
+			}
+		}
+		if err := l.write(ctx, l.failed); err != nil {
+			return err
+		}
+		l.failed = nil
+	}
+}
+
+// Run writes every few seconds and rolls up what is past, until the context ends; then it
+// writes the rest. kept says how long days are kept, by partner.
+func (l *Ledger) Run(ctx context.Context, kept func() map[string]time.Duration) {
+	roll := l.clock.Now()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-l.clock.After(writeEvery):
+			if err := l.Flush(ctx); err != nil && ctx.Err() == nil {
+				l.log.Error("counts of calls of partners are not written yet", "error", err)
+			}
+		}
+		if now := l.clock.Now(); !now.Before(roll) && ctx.Err() == nil {
+			roll = now.Add(rollEvery)
+			if err := l.RollUp(ctx, kept(), agreement.DefaultFigures); err != nil && ctx.Err() == nil {
+				l.log.Error("counts of calls of partners are not rolled up yet", "error", err)
+			}
+		}
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
+	defer cancel()
+	if err := l.Flush(last); err != nil {
+		l.log.Error("the last counts of calls of partners are lost", "error", err)
+	}
+}
+
+// lastWrite bounds how long a stop waits for the database.
+const lastWrite = 5 * time.Second
+
+var _ gate.Ledger = (*Ledger)(nil)
