@@ -58,7 +58,7 @@ func (g *Guard) Check(a netip.Addr) error {
 	if g.permits(a) {
 		return nil
 	}
-	return refuse("address %s is not public; whoever runs this service can open its network with push.allow", a)
+	return refuse("address %s is not public, and its network has not been opened", a)
 }
 
 func (g *Guard) permits(a netip.Addr) bool {

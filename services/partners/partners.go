@@ -4,12 +4,22 @@ package partners
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
 
 	"sabha.dev/chassis/agent"
-	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/egress"
 	"sabha.dev/chassis/service"
+	"sabha.dev/services/partners/internal/desk"
 	"sabha.dev/services/partners/internal/finder"
+	"sabha.dev/services/partners/internal/registry"
 	"sabha.dev/services/partners/internal/sqlstore"
+	"sabha.dev/services/partners/internal/telling"
 	"sabha.dev/services/partners/migrations"
 )
 
@@ -21,6 +31,37 @@ type Config struct {
 	service.Config `yaml:",inline"`
 	// Agreements is the folder of operating agreements, one file a partner; empty for none.
 	Agreements string `yaml:"agreements"`
+	// Networks are open for partners beside public ones, as CIDRs; agreements open more for
+	// one partner.
+	Networks []string `yaml:"networks"`
+	// Refresh is how often cards are read again; 0 means an hour. Probe is how often listed
+	// partners are asked whether they are there; 0 means a minute.
+	Refresh time.Duration `yaml:"refresh"`
+	Probe   time.Duration `yaml:"probe"`
+}
+
+const (
+	defaultRefresh = time.Hour
+	defaultProbe   = time.Minute
+	// minEvery is how often a partner may be asked at most: others' machines are not ours.
+	minEvery = time.Second
+)
+
+// check says what is wrong with the keys that are not those of every service.
+func (c Config) check() error {
+	var errs []error
+	if _, err := egress.New(c.Networks); err != nil {
+		errs = append(errs, fmt.Errorf("networks: %w", err))
+	}
+	for _, f := range []struct {
+		name  string
+		value time.Duration
+	}{{"refresh", c.Refresh}, {"probe", c.Probe}} {
+		if f.value != 0 && f.value < minEvery {
+			errs = append(errs, fmt.Errorf("%s is %s; it must be at least %s", f.name, f.value, minEvery))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // New defines the service.
@@ -31,14 +72,46 @@ func New(c Config) service.Definition {
 	}
 }
 
-func build(_ context.Context, _ Config, b *service.Base) (*service.Persona, error) {
+func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
 	store := sqlstore.New(b.DB, b.Clock)
+	if err := store.Register(b.Metrics()); err != nil {
+		return nil, err
+	}
+	known, err := registry.New(registry.Config{
+		Store: store, Networks: c.Networks, RefreshEvery: or(c.Refresh, defaultRefresh), ProbeEvery: or(c.Probe, defaultProbe),
+		Clock: b.Clock, Log: b.Log, Random: rand.Float64,
+	})
+	if err != nil {
+		return nil, err
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var jobs sync.WaitGroup
+	jobs.Go(func() { known.Run(running) })
+	jobs.Go(func() { telling.New(store, b.NATS, b.Clock, b.Log).Run(running) })
 	return &service.Persona{
 		Agent: agent.Agent{
 			Tenant: Name, Name: "Partners", Version: b.Release,
 			Description: "Agents of other organisations: finds them, and calls what the platform's agreement with each allows.",
 			Skills:      []agent.Skill{finder.New(store)},
 		},
-		Policy: identity.Policy{},
+		Services: func(s grpc.ServiceRegistrar) { desk.Register(s, known) },
+		Policy:   desk.Policy(),
+		Close: func() error {
+			stop()
+			jobs.Wait()
+			known.Close()
+			return nil
+		},
 	}, nil
+}
+
+// or is a duration, or another where it is none.
+func or(d, other time.Duration) time.Duration {
+	if d != 0 {
+		return d
+	}
+	return other
 }

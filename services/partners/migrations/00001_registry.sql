@@ -17,12 +17,13 @@ CREATE TABLE registry_partners (
     digest        TEXT             NOT NULL, -- SHA-256 of the card, hex
     signature     TEXT             NOT NULL, -- what is known of the card's: none, good, unchecked
     hosts         TEXT             NOT NULL, -- JSON: others that its interfaces may be on
-    vouched       INTEGER          NOT NULL, -- 1: whoever registered it named the organisation
+    vouch         TEXT             NOT NULL, -- who says whose it is: card, person, credential
     registered_by TEXT             NOT NULL,
     state         TEXT             NOT NULL,
     reason        TEXT             NOT NULL, -- why it was suspended
     discoverable  INTEGER          NOT NULL,
     callable      INTEGER          NOT NULL,
+    refused       TEXT             NOT NULL, -- digest of the changed card that a person refused last
     condition     TEXT             NOT NULL, -- of the card since: empty, vanished, invalid, unverified
     problem       TEXT             NOT NULL, -- of the last fetch, in a sentence
     etag          TEXT             NOT NULL,

@@ -60,12 +60,14 @@ type Partner struct {
 
 // Skill is what a partner's card says that it can do: a skill of A2A, or a capability of KAP.
 type Skill struct {
-	ID, Name, Description string
-	Tags                  []string
+	ID          string   `json:"id"`
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Tags        []string `json:"tags,omitempty"`
 	// Input is the JSON Schema of its input; nil where the card gives none.
-	Input json.RawMessage
+	Input json.RawMessage `json:"input,omitempty"`
 	// Confirm says that the card asks for a person's approval: requiresConfirmation of KAP.
-	Confirm bool
+	Confirm bool `json:"confirm,omitempty"`
 }
 
 // Ready tells whether the partner may be called.

@@ -7,17 +7,19 @@ import (
 	"time"
 
 	"sabha.dev/chassis/fault"
+	"sabha.dev/services/partners/internal/card"
+	"sabha.dev/services/partners/internal/cardtrust"
 	"sabha.dev/services/partners/internal/partner"
 )
 
-// Signature says what is known of the signatures of a card.
-type Signature string
+// Vouch is who says of which organisation a partner is.
+type Vouch string
 
-// What can be known of them.
+// Who may say it.
 const (
-	Unsigned  Signature = "none"
-	Good      Signature = "good"
-	Unchecked Signature = "unchecked" // signed, and the partner's mode is off
+	ByCard       Vouch = "card"       // from the organisation's own site, as far as it shows
+	ByPerson     Vouch = "person"     // who registered it
+	ByCredential Vouch = "credential" // it registered itself with one of this organisation
 )
 
 // Condition says what has become of a card since it was last good.
@@ -38,15 +40,17 @@ type Record struct {
 	Revision int64
 	// Digest of the card: SHA-256, hex.
 	Digest    string
-	Signature Signature
+	Signature cardtrust.Result
 	// Hosts beside the card's own that its interfaces may be on, as a person has allowed.
 	Hosts []string
-	// Vouched says that whoever registered it has named the organisation.
-	Vouched bool
+	// Vouch is who says whose it is.
+	Vouch Vouch
 	// RegisteredBy is organisation/subject of a person, or what has registered it.
 	RegisteredBy string
 	// Reason why it is suspended.
-	Reason    string
+	Reason string
+	// Refused is the digest of the changed card that a person refused last.
+	Refused   string
 	Condition Condition
 	// Problem of the last fetch, in a sentence; empty when it went well.
 	Problem      string
@@ -78,23 +82,9 @@ func Missing(id string) error {
 type Change struct {
 	Digest    string // of the card that the partner publishes now
 	Card      json.RawMessage
-	Diff      []Difference
-	Signature Signature
+	Diff      []card.Difference
+	Signature cardtrust.Result
 	FoundAt   time.Time
-}
-
-// Difference between two cards, in one place.
-type Difference struct {
-	// Path is a JSON Pointer (RFC 6901) into the card; an entry of a list that has an id is
-	// named by it.
-	Path string `json:"path"`
-	// Kind is added, removed or changed.
-	Kind string `json:"kind"`
-	// Before and After are JSON; absent on the side where there is nothing.
-	Before json.RawMessage `json:"before,omitempty"`
-	After  json.RawMessage `json:"after,omitempty"`
-	// Structural says that a person has to approve it.
-	Structural bool `json:"structural"`
 }
 
 // Update is a partner that is being changed.

@@ -167,3 +167,28 @@ func (s *Store) Probed(ctx context.Context, id string, p registry.Probe) error {
 		id, flag(p.Online), micros(p.At), micros(p.Next), p.Problem)
 	return err
 }
+
+// Changes reads changes that wait for a person, by partner, after one.
+func (s *Store) Changes(ctx context.Context, after string, limit int) (_ []registry.Waiting, err error) {
+	rows, err := s.db.Read.QueryContext(ctx, `SELECT partner_id, digest, card, diff, signature, found_at FROM registry_changes
+		WHERE partner_id > $1 ORDER BY partner_id LIMIT $2`, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var all []registry.Waiting
+	for rows.Next() {
+		var w registry.Waiting
+		var card, diff string
+		var found int64
+		if err := rows.Scan(&w.Partner, &w.Digest, &card, &diff, &w.Signature, &found); err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal([]byte(diff), &w.Diff); err != nil {
+			return nil, err
+		}
+		w.Card, w.FoundAt = json.RawMessage(card), moment(found)
+		all = append(all, w)
+	}
+	return all, rows.Err()
+}

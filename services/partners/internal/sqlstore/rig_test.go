@@ -8,6 +8,7 @@ import (
 
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/sqldb"
+	"sabha.dev/services/partners/internal/cardtrust"
 	"sabha.dev/services/partners/internal/partner"
 	"sabha.dev/services/partners/internal/registry"
 	"sabha.dev/services/partners/internal/sqlstore"
@@ -60,10 +61,10 @@ func record(id string) *registry.Record {
 		Partner: partner.Partner{
 			ID: id, Organisation: "Underwriter plc", Name: "Underwriter", Description: "Decides on mortgages.", Version: "1.0", Tags: []string{"Mortgage"},
 			CardURL: "https://" + id + ".example/.well-known/agent-card.json", Protocol: partner.A2A1, Card: []byte(`{"name":"Underwriter"}`),
-			Skills: []partner.Skill{{ID: "underwrite-loan", Name: "Underwrite", Description: "Says yes or no.", Tags: []string{"loans"}, Input: []byte(`{"type":"object"}`)}},
+			Skills: []partner.Skill{{ID: "underwrite-loan", Name: "Underwrite", Description: "Says yes or no.", Tags: []string{"loans"}, Input: []byte(`{"type":"object"}`)}, {ID: "explain", Confirm: true}},
 			State:  partner.Approved, Discoverable: true, Callable: true, Trust: 0.5,
 		},
-		Digest: "d1", Signature: registry.Unsigned, RegisteredBy: "acme/olga",
+		Digest: "d1", Signature: cardtrust.Unsigned, RegisteredBy: "acme/olga",
 	}
 }
 

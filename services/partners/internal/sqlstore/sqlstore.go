@@ -25,11 +25,11 @@ type Store struct {
 // New makes a store over a migrated database.
 func New(db *sqldb.DB, c clock.Clock) *Store { return &Store{db, c} }
 
-const columns = `id, revision, organisation, name, description, version, tags, skills, protocol, card_url, card, digest, signature, hosts, vouched,
-	registered_by, state, reason, discoverable, callable, condition, problem, etag, fetched_at, fetch_at, online, probed_at, probe_at, probe_problem,
+const columns = `id, revision, organisation, name, description, version, tags, skills, protocol, card_url, card, digest, signature, hosts, vouch,
+	registered_by, state, reason, discoverable, callable, refused, condition, problem, etag, fetched_at, fetch_at, online, probed_at, probe_at, probe_problem,
 	trust, trust_parts, created_at, updated_at`
 
-// brief leaves out the card and the skills' texts are read with the rest: what lists show.
+// brief leaves out the card, which no list shows.
 var brief = strings.Replace(columns, " card, ", " '', ", 1)
 
 type scanner interface{ Scan(...any) error }
@@ -38,11 +38,11 @@ func scan(row scanner) (*registry.Record, error) {
 	var (
 		r                                                       registry.Record
 		tags, skills, card, hosts, parts                        string
-		vouched, discoverable, callable, online                 int
+		discoverable, callable, online                          int
 		fetched, fetchAt, probed, probeAt, createdAt, updatedAt int64
 	)
 	err := row.Scan(&r.ID, &r.Revision, &r.Organisation, &r.Name, &r.Description, &r.Version, &tags, &skills, &r.Protocol, &r.CardURL, &card, &r.Digest,
-		&r.Signature, &hosts, &vouched, &r.RegisteredBy, &r.State, &r.Reason, &discoverable, &callable, &r.Condition, &r.Problem, &r.ETag, &fetched, &fetchAt,
+		&r.Signature, &hosts, &r.Vouch, &r.RegisteredBy, &r.State, &r.Reason, &discoverable, &callable, &r.Refused, &r.Condition, &r.Problem, &r.ETag, &fetched, &fetchAt,
 		&online, &probed, &probeAt, &r.ProbeProblem, &r.Trust, &parts, &createdAt, &updatedAt)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func scan(row scanner) (*registry.Record, error) {
 	if parts != "" {
 		r.TrustParts = json.RawMessage(parts)
 	}
-	r.Vouched, r.Discoverable, r.Callable, r.Online = vouched != 0, discoverable != 0, callable != 0, online != 0
+	r.Discoverable, r.Callable, r.Online = discoverable != 0, callable != 0, online != 0
 	r.FetchedAt, r.FetchAt, r.ProbedAt, r.ProbeAt = moment(fetched), moment(fetchAt), moment(probed), moment(probeAt)
 	r.CreatedAt, r.UpdatedAt = moment(createdAt), moment(updatedAt)
 	return &r, nil

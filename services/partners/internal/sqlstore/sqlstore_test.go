@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"sabha.dev/chassis/fault"
+	"sabha.dev/services/partners/internal/card"
+	"sabha.dev/services/partners/internal/cardtrust"
 	"sabha.dev/services/partners/internal/partner"
 	"sabha.dev/services/partners/internal/registry"
 	"sabha.dev/services/partners/internal/sqlstore"
@@ -21,7 +23,7 @@ func registered() registry.Entry {
 func TestAPartnerIsReadAsItWasStored(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *sqlstore.Store, _ *clocktest.Clock) {
 		r := record("underwriter")
-		r.Hosts, r.Vouched, r.ETag, r.FetchAt = []string{"api.example"}, true, `"x"`, start.Add(time.Hour)
+		r.Hosts, r.Vouch, r.ETag, r.FetchAt = []string{"api.example"}, registry.ByPerson, `"x"`, start.Add(time.Hour)
 		must(t, s.Add(t.Context(), r, registered()))
 		got, err := s.Record(t.Context(), "underwriter")
 		must(t, err)
@@ -184,8 +186,8 @@ func TestAPendingChangeIsOneAndGoes(t *testing.T) {
 		for n := range 2 {
 			_, err := s.Update(t.Context(), "underwriter", func(u *registry.Update) error {
 				u.Pending = &registry.Change{
-					Digest: fmt.Sprintf("n%d", n), Card: []byte(`{"v":2}`), Signature: registry.Good, FoundAt: start,
-					Diff: []registry.Difference{{Path: "/skills/a", Kind: "added", After: []byte(`{}`), Structural: true}},
+					Digest: fmt.Sprintf("n%d", n), Card: []byte(`{"v":2}`), Signature: cardtrust.Good, FoundAt: start,
+					Diff: []card.Difference{{Path: "/skills/a", Kind: "added", After: []byte(`{}`), Structural: true}},
 				}
 				return nil
 			})

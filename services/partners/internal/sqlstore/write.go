@@ -32,7 +32,7 @@ func (s *Store) Add(ctx context.Context, r *registry.Record, e registry.Entry) e
 			return err
 		}
 		res, err := tx.ExecContext(ctx, `INSERT INTO registry_partners (`+columns+`)
-			VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33)
+			VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34)
 			ON CONFLICT DO NOTHING`, values...)
 		if err != nil {
 			return err
@@ -55,7 +55,7 @@ func valuesOf(r *registry.Record) ([]any, error) {
 	}
 	return []any{
 		r.ID, r.Revision, r.Organisation, r.Name, r.Description, r.Version, texts[0], texts[1], string(r.Protocol), r.CardURL, string(r.Card), r.Digest,
-		string(r.Signature), texts[2], flag(r.Vouched), r.RegisteredBy, string(r.State), r.Reason, flag(r.Discoverable), flag(r.Callable),
+		string(r.Signature), texts[2], string(r.Vouch), r.RegisteredBy, string(r.State), r.Reason, flag(r.Discoverable), flag(r.Callable), r.Refused,
 		string(r.Condition), r.Problem, r.ETag, micros(r.FetchedAt), micros(r.FetchAt), flag(r.Online), micros(r.ProbedAt), micros(r.ProbeAt),
 		r.ProbeProblem, r.Trust, string(r.TrustParts), micros(r.CreatedAt), micros(r.UpdatedAt),
 	}, nil
@@ -95,9 +95,9 @@ func (s *Store) Update(ctx context.Context, id string, f func(*registry.Update) 
 		}
 		// Trust and what probes found are not written: they change beside this.
 		_, err = tx.ExecContext(ctx, `UPDATE registry_partners SET revision = $2, organisation = $3, name = $4, description = $5, version = $6, tags = $7,
-			skills = $8, protocol = $9, card_url = $10, card = $11, digest = $12, signature = $13, hosts = $14, vouched = $15, registered_by = $16, state = $17,
-			reason = $18, discoverable = $19, callable = $20, condition = $21, problem = $22, etag = $23, fetched_at = $24, fetch_at = $25,
-			updated_at = $26 WHERE id = $1`, append(values[:25:25], values[32])...)
+			skills = $8, protocol = $9, card_url = $10, card = $11, digest = $12, signature = $13, hosts = $14, vouch = $15, registered_by = $16, state = $17,
+			reason = $18, discoverable = $19, callable = $20, refused = $21, condition = $22, problem = $23, etag = $24, fetched_at = $25,
+			fetch_at = $26, updated_at = $27 WHERE id = $1`, append(values[:26:26], values[33])...)
 		if err != nil {
 			return err
 		}
