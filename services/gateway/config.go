@@ -19,8 +19,9 @@ import (
 const (
 	name  = "gateway"
 	front = "planner"
-	// reviews is the service of people who decide.
-	reviews = "review"
+	// reviews is the service of people who decide, registry that of partners.
+	reviews  = "review"
+	registry = "partners"
 )
 
 // Config of the gateway. Of the embedded one, GRPC is not used: the platform's
@@ -144,12 +145,12 @@ func (c Config) tenants() []string {
 	return append(slices.Clone(defaultTenants), reviews)
 }
 
-// services that record hops: the configured peers, or else the planner, security
-// and the tenants.
+// services that record hops: the configured peers, or else the planner, security,
+// partners and the tenants.
 func (c Config) services() []string {
 	all := append([]string{front}, c.tenants()...)
 	if len(c.Peers) == 0 {
-		all = append(all, "security")
+		all = append(all, "security", registry)
 	}
 	for s := range c.Peers {
 		all = append(all, s)

@@ -56,8 +56,8 @@ type Running struct {
 	innerGRPC  *grpc.Server
 	innerConn  *grpc.ClientConn
 	web        []*http.Server
-	// reviews says that there is a service of people who decide.
-	reviews bool
+	// people are the services behind that serve them.
+	people []people.Service
 
 	grpcAddr, httpAddr net.Addr
 	address            cards.Address
@@ -137,13 +137,17 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	}
 	r.publicGRPC = r.registered(guard.Public(transport), admin)
 	r.innerGRPC = r.registered(guard.Inner(), admin)
-	if r.reviews = slices.Contains(c.services(), reviews); r.reviews {
-		conn, err := base.Peer(reviews)
+	for _, s := range people.Services() {
+		if !slices.Contains(c.services(), s.Name) {
+			continue
+		}
+		conn, err := base.Peer(s.Name)
 		if err != nil {
 			return nil, err
 		}
-		people.Register(r.publicGRPC, conn)
-		people.Register(r.innerGRPC, conn)
+		s.Register(r.publicGRPC, conn)
+		s.Register(r.innerGRPC, conn)
+		r.people = append(r.people, s)
 	}
 	if err := r.serveInner(); err != nil {
 		return nil, err

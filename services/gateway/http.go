@@ -24,7 +24,6 @@ import (
 	"sabha.dev/services/gateway/internal/cards"
 	"sabha.dev/services/gateway/internal/edge"
 	"sabha.dev/services/gateway/internal/legacy"
-	"sabha.dev/services/gateway/internal/people"
 )
 
 // Bounds of an HTTP connection.
@@ -72,9 +71,9 @@ func (r *Running) serveHTTP(c Config, guard *edge.Guard, source *cards.Source, p
 	if r.publicTLS != nil {
 		public = r.publicTLS.Web(public)
 	}
-	own := handler{paths: paths, a2a: a2a, guard: guard}
-	if r.reviews {
-		if own.reviews, err = people.Handler(r.innerConn, edge.MaxRequest); err != nil {
+	own := handler{paths: paths, a2a: a2a, guard: guard, people: map[string]http.Handler{}}
+	for _, s := range r.people {
+		if own.people[s.Path], err = s.Handler(r.innerConn, edge.MaxRequest); err != nil {
 			return err
 		}
 	}
@@ -134,9 +133,9 @@ func read(h http.Handler) http.Handler {
 type handler struct {
 	paths map[string]http.Handler
 	a2a   http.Handler
-	// reviews serves what is under people.Path; nil where there are none.
-	reviews http.Handler
-	guard   *edge.Guard
+	// people serves what begins with its paths.
+	people map[string]http.Handler
+	guard  *edge.Guard
 }
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -160,9 +159,11 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		own.ServeHTTP(w, r)
 		return
 	}
-	if h.reviews != nil && strings.HasPrefix(r.URL.Path, people.Path) {
-		h.reviews.ServeHTTP(w, r)
-		return
+	for path, own := range h.people {
+		if strings.HasPrefix(r.URL.Path, path) {
+			own.ServeHTTP(w, r)
+			return
+		}
 	}
 	h.a2a.ServeHTTP(w, r)
 }

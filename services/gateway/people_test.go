@@ -19,8 +19,8 @@ import (
 	"sabha.dev/services/gateway"
 )
 
-// withReviews has a gateway know the review service.
-func withReviews(c *gateway.Config) { c.Peers["review"] = "" }
+// withPeople has a gateway know the services that serve people.
+func withPeople(c *gateway.Config) { c.Peers["review"], c.Peers["partners"] = "", "" }
 
 // desk tells what it was asked by whom.
 type desk struct {
@@ -42,7 +42,7 @@ func (desk) Decide(_ context.Context, req *reviewv1.DecideRequest) (*reviewv1.De
 }
 
 func TestReviewsAreServedAsHTTPAndJSON(t *testing.T) {
-	r := start(t, withReviews)
+	r := start(t, withPeople)
 	env := r.env
 	env.Key = r.keys["review"]
 	s, err := service.Start(t.Context(), service.Definition{
@@ -117,12 +117,15 @@ func TestReviewsAreServedAsHTTPAndJSON(t *testing.T) {
 
 // Every path of HTTP says which methods it takes to whoever comes with another one.
 func TestAWrongMethodIsToldWhichAreRight(t *testing.T) {
-	r := start(t, withReviews)
+	r := start(t, withPeople)
 	const get, read, post = "GET", "GET, HEAD", "POST"
 	for path, allow := range map[string]string{
 		"/v1/review/items": get, "/v1/review/items/i7": get, "/v1/review/items/i7/people": get, "/v1/review/queues": get, "/v1/review/discussions": get, "/v1/review/discussions/d1": get,
 		"/v1/review/items/i7:claim": post, "/v1/review/items/i7:release": post, "/v1/review/items/i7:reassign": post, "/v1/review/items/i7:decide": post,
 		"/v1/review/items/i7:ask": post, "/v1/review/items:decide": post, "/v1/review/discussions/d1:reply": post, "/v1/review/discussions/d1:acknowledge": post,
+		"/v1/registry/partners": "GET, POST", "/v1/registry/partners/p7": get, "/v1/registry/partners/p7/history": get, "/v1/registry/changes": get,
+		"/v1/registry/partners/p7:verify": post, "/v1/registry/partners/p7:approve": post, "/v1/registry/partners/p7:suspend": post, "/v1/registry/partners/p7:rights": post,
+		"/v1/registry/partners/p7:refresh": post, "/v1/registry/partners/p7:decide": post, "/v1/registry/agents": "GET, POST", "/v1/registry/agents/p7": get,
 		"/healthz": read, "/readyz": read, "/metrics": read, "/.well-known/jwks.json": read,
 		"/.well-known/agent-card.json": read, "/message:send": post, "/message:stream": post, "/tasks": get, "/tasks/t7": get, "/tasks/t7:cancel": post, "/rpc": post,
 		"/tasks/t7/pushNotificationConfigs": "GET, POST", "/tasks/t7/pushNotificationConfigs/c1": "DELETE, GET", "/extendedAgentCard": get,

@@ -12,6 +12,7 @@ import (
 
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	plannerv1 "sabha.dev/gen/sabha/planner/v1"
+	registryv1 "sabha.dev/gen/sabha/registry/v1"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
 	"sabha.dev/services/gateway"
 )
@@ -89,13 +90,27 @@ var decided = map[string]who{
 	reviewv1.DiscussionService_GetDiscussion_FullMethodName:          people,
 	reviewv1.DiscussionService_Reply_FullMethodName:                  people,
 	reviewv1.DiscussionService_Acknowledge_FullMethodName:            people,
+	registryv1.RegistryService_RegisterPartner_FullMethodName:        people,
+	registryv1.RegistryService_GetPartner_FullMethodName:             people,
+	registryv1.RegistryService_ListPartners_FullMethodName:           people,
+	registryv1.RegistryService_VerifyPartner_FullMethodName:          people,
+	registryv1.RegistryService_ApprovePartner_FullMethodName:         people,
+	registryv1.RegistryService_SuspendPartner_FullMethodName:         people,
+	registryv1.RegistryService_SetRights_FullMethodName:              people,
+	registryv1.RegistryService_RefreshPartner_FullMethodName:         people,
+	registryv1.RegistryService_ListChanges_FullMethodName:            people,
+	registryv1.RegistryService_DecideChange_FullMethodName:           people,
+	registryv1.RegistryService_ListHistory_FullMethodName:            people,
+	registryv1.DirectoryService_RegisterAgent_FullMethodName:         everyone,
+	registryv1.DirectoryService_DiscoverAgents_FullMethodName:        everyone,
+	registryv1.DirectoryService_GetAgent_FullMethodName:              everyone,
 	grpc_health_v1.Health_Check_FullMethodName:                       everyone,
 	grpc_health_v1.Health_List_FullMethodName:                        noOne,
 	grpc_health_v1.Health_Watch_FullMethodName:                       noOne,
 }
 
 func TestEveryRegisteredMethodHasADecision(t *testing.T) {
-	r := start(t, withReviews)
+	r := start(t, withPeople)
 	keys := map[string]string{
 		"caller":   r.newKey(t, "-subject", "asha"),
 		"viewer":   r.newKey(t, "-subject", "vera", "-scopes", "viewer"),
@@ -133,7 +148,7 @@ func TestEveryRegisteredMethodHasADecision(t *testing.T) {
 }
 
 func TestTheDecisionsNameOnlyWhatIsRegistered(t *testing.T) {
-	r := start(t, withReviews)
+	r := start(t, withPeople)
 	registered := gateway.Registered(r.Running)
 	for method := range decided {
 		if i := sort.SearchStrings(registered, method); i == len(registered) || registered[i] != method {

@@ -9,6 +9,7 @@ import (
 	"sabha.dev/chassis/identity"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	plannerv1 "sabha.dev/gen/sabha/planner/v1"
+	registryv1 "sabha.dev/gen/sabha/registry/v1"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
 )
 
@@ -68,6 +69,12 @@ func makePolicy() map[string]rule {
 		for _, m := range s.Methods {
 			p["/"+s.ServiceName+"/"+m.MethodName] = rule{scopes: identity.Roles()} // the service knows who may do what
 		}
+	}
+	for _, m := range registryv1.RegistryService_ServiceDesc.Methods {
+		p["/"+registryv1.RegistryService_ServiceDesc.ServiceName+"/"+m.MethodName] = rule{scopes: identity.Roles()}
+	}
+	for _, m := range registryv1.DirectoryService_ServiceDesc.Methods {
+		p["/"+registryv1.DirectoryService_ServiceDesc.ServiceName+"/"+m.MethodName] = rule{} // the service refuses who is not known
 	}
 	for _, m := range oldpb.A2AService_ServiceDesc.Methods {
 		p["/"+oldpb.A2AService_ServiceDesc.ServiceName+"/"+m.MethodName] = rule{relayed: true}

@@ -1,115 +1,110 @@
-// Package people passes what reviewers and discussants do on to the review service,
-// over gRPC and as HTTP+JSON. Who may do it is decided there, by the scopes of the
-// call.
+// Package people passes what people do through the platform's edge on to the services
+// behind it, over gRPC and as HTTP+JSON. Who may do it is decided there, by the scopes of
+// the call.
 package people
 
 import (
 	"context"
 
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
+	registrygw "sabha.dev/gen/registrygw/sabha/registry/v1"
+	reviewgw "sabha.dev/gen/reviewgw/sabha/review/v1"
+	registryv1 "sabha.dev/gen/sabha/registry/v1"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
 )
 
-// Register serves the review services on a server, over a connection to who has them.
-func Register(s grpc.ServiceRegistrar, conn grpc.ClientConnInterface) {
-	reviewv1.RegisterReviewServiceServer(s, &reviews{to: reviewv1.NewReviewServiceClient(conn)})
-	reviewv1.RegisterDiscussionServiceServer(s, &discussions{to: reviewv1.NewDiscussionServiceClient(conn)})
+// Service behind the edge that serves people.
+type Service struct {
+	// Name on the platform.
+	Name string
+	// Path is where HTTP+JSON begins.
+	Path string
+	// Contracts are the gRPC services that are passed on; their streams are not.
+	Contracts []grpc.ServiceDesc
+	// away is what people are told while it cannot be reached.
+	away string
+	rest []func(context.Context, *runtime.ServeMux, *grpc.ClientConn) error
 }
 
-// pass makes a call again on behalf of who has made it.
-func pass[Req, Res any](ctx context.Context, req *Req, call func(context.Context, *Req, ...grpc.CallOption) (*Res, error)) (*Res, error) {
-	from, ok := identity.CallOf(ctx)
-	if !ok {
-		return nil, fault.New(fault.Unauthenticated, "the call carries no identity")
+// Services that serve people.
+func Services() []Service {
+	return []Service{
+		{
+			Name: "review", Path: "/v1/review/", away: "reviews cannot be reached at the moment; try again later",
+			Contracts: []grpc.ServiceDesc{reviewv1.ReviewService_ServiceDesc, reviewv1.DiscussionService_ServiceDesc},
+			rest:      []func(context.Context, *runtime.ServeMux, *grpc.ClientConn) error{reviewgw.RegisterReviewServiceHandler, reviewgw.RegisterDiscussionServiceHandler},
+		},
+		{
+			Name: "partners", Path: "/v1/registry/", away: "the registry cannot be reached at the moment; try again later",
+			Contracts: []grpc.ServiceDesc{registryv1.RegistryService_ServiceDesc, registryv1.DirectoryService_ServiceDesc},
+			rest:      []func(context.Context, *runtime.ServeMux, *grpc.ClientConn) error{registrygw.RegisterRegistryServiceHandler, registrygw.RegisterDirectoryServiceHandler},
+		},
 	}
-	res, err := call(identity.WithOutgoing(ctx, from), req)
-	if s := status.Convert(err); s.Code() == codes.Unavailable && len(s.Proto().GetDetails()) == 0 {
-		return nil, fault.New(fault.Unavailable, "reviews cannot be reached at the moment; try again later").Because(err)
+}
+
+// Register serves the contracts on a server, over a connection to who has them.
+func (s Service) Register(to grpc.ServiceRegistrar, conn grpc.ClientConnInterface) {
+	for _, d := range s.Contracts {
+		passing := grpc.ServiceDesc{ServiceName: d.ServiceName, HandlerType: (*any)(nil), Metadata: d.Metadata}
+		for _, m := range d.Streams { // they are there so that the policy refuses them
+			m.Handler = func(any, grpc.ServerStream) error { return status.Error(codes.Unimplemented, "streams are not passed on") }
+			passing.Streams = append(passing.Streams, m)
+		}
+		for _, m := range d.Methods {
+			passing.Methods = append(passing.Methods, grpc.MethodDesc{MethodName: m.MethodName, Handler: s.pass(conn, d.ServiceName, m.MethodName)})
+		}
+		to.RegisterService(&passing, struct{}{})
 	}
-	return res, err
 }
 
-type reviews struct {
-	reviewv1.UnimplementedReviewServiceServer
-	to reviewv1.ReviewServiceClient
+// types of a method's request and answer, which the generated code has registered.
+func types(service, method string) (req, res protoreflect.MessageType) {
+	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(service))
+	if err == nil {
+		m := d.(protoreflect.ServiceDescriptor).Methods().ByName(protoreflect.Name(method))
+		if req, err = protoregistry.GlobalTypes.FindMessageByName(m.Input().FullName()); err == nil {
+			res, err = protoregistry.GlobalTypes.FindMessageByName(m.Output().FullName())
+		}
+	}
+	if err != nil {
+		panic("the code of " + service + " is not linked: " + err.Error()) // it is imported above
+	}
+	return req, res
 }
 
-// ListItems lists items.
-func (r *reviews) ListItems(ctx context.Context, req *reviewv1.ListItemsRequest) (*reviewv1.ListItemsResponse, error) {
-	return pass(ctx, req, r.to.ListItems)
-}
-
-// GetItem gives an item.
-func (r *reviews) GetItem(ctx context.Context, req *reviewv1.GetItemRequest) (*reviewv1.GetItemResponse, error) {
-	return pass(ctx, req, r.to.GetItem)
-}
-
-// Claim makes the caller the holder.
-func (r *reviews) Claim(ctx context.Context, req *reviewv1.ClaimRequest) (*reviewv1.ClaimResponse, error) {
-	return pass(ctx, req, r.to.Claim)
-}
-
-// Release gives a claim back.
-func (r *reviews) Release(ctx context.Context, req *reviewv1.ReleaseRequest) (*reviewv1.ReleaseResponse, error) {
-	return pass(ctx, req, r.to.Release)
-}
-
-// Reassign hands an item over.
-func (r *reviews) Reassign(ctx context.Context, req *reviewv1.ReassignRequest) (*reviewv1.ReassignResponse, error) {
-	return pass(ctx, req, r.to.Reassign)
-}
-
-// ListPeople gives those to whom an item may be handed.
-func (r *reviews) ListPeople(ctx context.Context, req *reviewv1.ListPeopleRequest) (*reviewv1.ListPeopleResponse, error) {
-	return pass(ctx, req, r.to.ListPeople)
-}
-
-// Decide decides.
-func (r *reviews) Decide(ctx context.Context, req *reviewv1.DecideRequest) (*reviewv1.DecideResponse, error) {
-	return pass(ctx, req, r.to.Decide)
-}
-
-// DecideBatch decides several.
-func (r *reviews) DecideBatch(ctx context.Context, req *reviewv1.DecideBatchRequest) (*reviewv1.DecideBatchResponse, error) {
-	return pass(ctx, req, r.to.DecideBatch)
-}
-
-// Ask asks the requester.
-func (r *reviews) Ask(ctx context.Context, req *reviewv1.AskRequest) (*reviewv1.AskResponse, error) {
-	return pass(ctx, req, r.to.Ask)
-}
-
-// ListQueues gives the queues.
-func (r *reviews) ListQueues(ctx context.Context, req *reviewv1.ListQueuesRequest) (*reviewv1.ListQueuesResponse, error) {
-	return pass(ctx, req, r.to.ListQueues)
-}
-
-type discussions struct {
-	reviewv1.UnimplementedDiscussionServiceServer
-	to reviewv1.DiscussionServiceClient
-}
-
-// ListDiscussions lists questions.
-func (d *discussions) ListDiscussions(ctx context.Context, req *reviewv1.ListDiscussionsRequest) (*reviewv1.ListDiscussionsResponse, error) {
-	return pass(ctx, req, d.to.ListDiscussions)
-}
-
-// GetDiscussion gives a question with its replies.
-func (d *discussions) GetDiscussion(ctx context.Context, req *reviewv1.GetDiscussionRequest) (*reviewv1.GetDiscussionResponse, error) {
-	return pass(ctx, req, d.to.GetDiscussion)
-}
-
-// Reply adds a reply.
-func (d *discussions) Reply(ctx context.Context, req *reviewv1.ReplyRequest) (*reviewv1.ReplyResponse, error) {
-	return pass(ctx, req, d.to.Reply)
-}
-
-// Acknowledge notes what was read.
-func (d *discussions) Acknowledge(ctx context.Context, req *reviewv1.AcknowledgeRequest) (*reviewv1.AcknowledgeResponse, error) {
-	return pass(ctx, req, d.to.Acknowledge)
+// pass makes calls of a method again on behalf of who has made them.
+func (s Service) pass(conn grpc.ClientConnInterface, service, method string) grpc.MethodHandler {
+	reqType, resType := types(service, method)
+	full := "/" + service + "/" + method
+	call := func(ctx context.Context, req any) (any, error) {
+		from, ok := identity.CallOf(ctx)
+		if !ok {
+			return nil, fault.New(fault.Unauthenticated, "the call carries no identity")
+		}
+		res := resType.New().Interface()
+		err := conn.Invoke(identity.WithOutgoing(ctx, from), full, req.(proto.Message), res)
+		if st := status.Convert(err); st.Code() == codes.Unavailable && len(st.Proto().GetDetails()) == 0 {
+			return nil, fault.New(fault.Unavailable, "%s", s.away).Because(err)
+		}
+		return res, err
+	}
+	return func(server any, ctx context.Context, read func(any) error, around grpc.UnaryServerInterceptor) (any, error) {
+		req := reqType.New().Interface()
+		if err := read(req); err != nil {
+			return nil, err
+		}
+		if around == nil {
+			return call(ctx, req)
+		}
+		return around(ctx, req, &grpc.UnaryServerInfo{Server: server, FullMethod: full}, call)
+	}
 }

@@ -17,18 +17,14 @@ import (
 
 	"sabha.dev/chassis/binding"
 	"sabha.dev/chassis/fault"
-	reviewgw "sabha.dev/gen/reviewgw/sabha/review/v1"
 )
-
-// Path is where HTTP+JSON begins.
-const Path = "/v1/review/"
 
 // forwarded lists the headers that become metadata; everything else stops here.
 var forwarded = []string{"Authorization", "X-API-Key", "Traceparent", "Tracestate"}
 
-// Handler serves the review services as HTTP+JSON, with bodies of at most so many
+// Handler serves the contracts as HTTP+JSON, with bodies of at most so many
 // bytes, over the connection to the gateway's own guard. Errors have the form of A2A's.
-func Handler(conn *grpc.ClientConn, maxBody int64) (http.Handler, error) {
+func (s Service) Handler(conn *grpc.ClientConn, maxBody int64) (http.Handler, error) {
 	mux := runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, marshaler{&runtime.JSONPb{MarshalOptions: protojson.MarshalOptions{EmitDefaultValues: true}}}),
 		runtime.WithMetadata(func(_ context.Context, r *http.Request) metadata.MD {
@@ -51,10 +47,10 @@ func Handler(conn *grpc.ClientConn, maxBody int64) (http.Handler, error) {
 		runtime.WithDisableHTTPMethodOverride(),
 	)
 	// The context is not used by handlers over a connection that already exists.
-	err := errors.Join(
-		reviewgw.RegisterReviewServiceHandler(context.Background(), mux, conn),
-		reviewgw.RegisterDiscussionServiceHandler(context.Background(), mux, conn),
-	)
+	var err error
+	for _, register := range s.rest {
+		err = errors.Join(err, register(context.Background(), mux, conn))
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, name := range forwarded {
 			if strings.ContainsFunc(r.Header.Get(name), func(c rune) bool { return c < 0x20 || c > 0x7e }) {
