@@ -3,6 +3,9 @@ module sabha.dev/services/partners
 go 1.26.0
 
 require (
+	cel.dev/cel-go v0.33.2
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+	golang.org/x/text v0.44.0
 	sabha.dev/chassis v0.0.0
 	sabha.dev/testrig v0.0.0
 )
@@ -24,7 +27,6 @@ require (
 	go.opentelemetry.io/otel/trace v1.47.0 // indirect
 	go.opentelemetry.io/proto/otlp v1.11.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
-	golang.org/x/tools v0.52.1-0.20261106145633-d407941a339a // indirect
 )
 
 require (
@@ -66,7 +68,6 @@ require (
 	github.com/pressly/goose/v3 v3.30.1 // indirect
 	golang.org/x/net v0.62.0
 	golang.org/x/sync v0.25.0 // indirect
-	golang.org/x/text v0.44.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20261110000943-09e21b237f2c // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20261110000943-09e21b237f2c
 	google.golang.org/grpc v1.85.0
@@ -82,6 +83,9 @@ replace (
 require golang.org/x/oauth2 v0.37.0
 
 require (
+	cel.dev/expr v0.25.3 // indirect
 	github.com/a2aproject/a2a-go v0.3.15 // indirect
+	github.com/antlr4-go/antlr/v4 v4.13.1 // indirect
+	golang.org/x/exp v0.0.0-20261109185158-a52e3aef5920 // indirect
 	golang.org/x/mod v0.43.0 // indirect
 )
