@@ -12,6 +12,7 @@ import (
 
 	"sabha.dev/chassis/service"
 	"sabha.dev/services/gateway/internal/edge"
+	"sabha.dev/services/gateway/internal/kap"
 	"sabha.dev/services/gateway/internal/tokens"
 )
 
@@ -50,6 +51,8 @@ type Config struct {
 	Issuers []tokens.Config `yaml:"issuers"`
 	// RateLimit bounds calls.
 	RateLimit RateLimit `yaml:"rate_limit"`
+	// KAP says what is offered to agents of other organisations that speak KAP.
+	KAP KAP `yaml:"kap"`
 	// Tenants are the personas that may be called directly beside the planner at the
 	// root. Absent means research, memory, executor and validator, and review where the
 	// peers have it.
@@ -68,6 +71,12 @@ type RateLimit struct {
 	// ones; 10 a second and 40 at once unless stated.
 	Anonymous Limit `yaml:"anonymous"`
 }
+
+// KAP is what is offered over the Kernova Agent Protocol.
+type KAP = kap.Config
+
+// KAPCapability is one thing that is offered.
+type KAPCapability = kap.Capability
 
 // Limit is a token bucket: per_second calls over time, burst at once.
 type Limit = edge.Limit
@@ -132,7 +141,7 @@ func (c Config) wrong() error {
 			errs = append(errs, fmt.Errorf("mounted path %q must begin with a slash", path))
 		}
 	}
-	return errors.Join(append(errs, tokens.Check(c.Issuers))...)
+	return errors.Join(append(errs, tokens.Check(c.Issuers), c.KAP.Check(c.tenants()))...)
 }
 
 func (c Config) tenants() []string {

@@ -23,6 +23,7 @@ import (
 	"sabha.dev/chassis/service"
 	"sabha.dev/services/gateway/internal/cards"
 	"sabha.dev/services/gateway/internal/edge"
+	"sabha.dev/services/gateway/internal/kap"
 	"sabha.dev/services/gateway/internal/legacy"
 )
 
@@ -62,6 +63,13 @@ func (r *Running) serveHTTP(c Config, guard *edge.Guard, source *cards.Source, p
 		"/readyz":     read(service.Probe(ready)),
 		"/metrics":    read(guard.Handler(operators, identity.Operator, identity.Auditor, identity.Admin)),
 	}
+	if c.KAP.Enabled {
+		agents, err := r.openKAP(c.KAP, guard)
+		if err != nil {
+			return err
+		}
+		paths[kap.CardPath], paths[kap.AskPath] = read(http.HandlerFunc(agents.Card)), http.HandlerFunc(agents.Ask)
+	}
 	for path, h := range c.Mount {
 		if _, taken := paths[path]; taken {
 			return fmt.Errorf("mounted path %s is the gateway's own", path)
@@ -87,6 +95,20 @@ func (r *Running) serveHTTP(c Config, guard *edge.Guard, source *cards.Source, p
 	}
 	r.serveWeb(private, operators)
 	return nil
+}
+
+// openKAP makes the server for agents that speak KAP.
+func (r *Running) openKAP(c KAP, guard *edge.Guard) (*kap.Server, error) {
+	c.Agent.Version = r.base.Release
+	return kap.New(c, kap.Parts{
+		Agents: r.proxy,
+		Identify: func(req *http.Request) (identity.Call, string, error) {
+			call, err := guard.Identify(req)
+			return call, edge.ClientName(req.RemoteAddr), err
+		},
+		Challenges: []string{`Bearer realm="sabha"`}, Usage: kap.NewUsage(r.db, r.base.Clock, kap.RateOf(c)),
+		Clock: r.base.Clock, Log: r.base.Log, Metrics: r.base.Metrics(), URL: r.address.HTTP, Issuers: r.address.Issuers, MaxBody: edge.MaxRequest,
+	})
 }
 
 func (r *Running) serveWeb(l net.Listener, h http.Handler) {

@@ -43,6 +43,12 @@ func (p *persona) agent(name string) agent.Agent {
 			{ID: "work", Name: "Work", Description: "Completes at once.", Run: p.work},
 			{ID: "hold", Name: "Hold", Description: "Works until it is let go.", Run: p.hold},
 			{ID: "echo", Name: "Echo", Description: "Says what it is told, and a list.", Anonymous: true, Answer: p.echo, InputModes: []string{"*/*"}},
+			{ID: "give-up", Name: "Give up", Description: "Fails.", Run: func(context.Context, agent.Run) (agent.Outcome, error) {
+				return agent.Failed(agent.Text("I give up.")), nil
+			}},
+			{ID: "question", Name: "Question", Description: "Asks back.", Run: func(context.Context, agent.Run) (agent.Outcome, error) {
+				return agent.InputRequired(agent.Text("Which one?")), nil
+			}},
 			{ID: "fail", Name: "Fail", Description: "Answers with an error.", Anonymous: true, Answer: p.fail},
 		},
 		Extended: func(_ context.Context, who identity.Principal, card *a2apb.AgentCard) error {

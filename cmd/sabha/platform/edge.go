@@ -22,9 +22,11 @@ func (p *Platform) startGateway(ctx context.Context) error {
 	}
 	own := p.config(identity.Gateway)
 	own.NATS = "" // it has no use for it
+	agents := p.options.KAP
+	agents.Enabled = true
 	p.gateway, err = gateway.Start(ctx, gateway.Config{
 		Config: own, PublicTLS: p.options.PublicTLS, PublicGRPC: p.options.GRPC, PublicHTTP: p.options.HTTP, PublicURL: p.options.PublicURL,
-		RateLimit: p.options.RateLimit, Tenants: append([]string{research.Name, memory.Name, executor.Name, validator.Name, review.Name}, p.options.Tenants...),
+		RateLimit: p.options.RateLimit, KAP: agents, Tenants: append([]string{research.Name, memory.Name, executor.Name, validator.Name, review.Name}, p.options.Tenants...),
 		Mount: map[string]http.Handler{research.MCPPath: p.research.Persona().HTTP[research.MCPPath]},
 	}, env)
 	if err != nil {

@@ -54,6 +54,9 @@ type Options struct {
 	HTTP, GRPC string
 	// RateLimit bounds callers; zero fields are the defaults of the gateway.
 	RateLimit gateway.RateLimit
+	// KAP says what is offered to agents that speak KAP; without capabilities it is one
+	// that asks the planner. It is always on.
+	KAP gateway.KAP
 	// Console is the address of the web console; loopback when it names no host.
 	Console string
 	// ConsoleSettings is a file with what else is said of the console, as

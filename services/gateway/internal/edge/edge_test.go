@@ -75,8 +75,8 @@ func TestClientNames(t *testing.T) {
 		"":                           "",
 		"somewhere.example.com:1234": "somewhere.example.com:1234",
 	} {
-		if got := clientName(address); got != want {
-			t.Errorf("clientName(%q) = %q, want %q", address, got, want)
+		if got := ClientName(address); got != want {
+			t.Errorf("ClientName(%q) = %q, want %q", address, got, want)
 		}
 	}
 }

@@ -115,14 +115,14 @@ func (g *Guard) admit(ctx context.Context, method string, e entrance) (admission
 func (g *Guard) identify(ctx context.Context, apiKeys, authorizations []string, address string) (identity.Call, string, error) {
 	secret, err := credential(apiKeys, authorizations)
 	if err == nil && secret == "" {
-		return identity.Call{Actor: identity.Gateway}, "", g.take(g.strangers, clientName(address))
+		return identity.Call{Actor: identity.Gateway}, "", g.take(g.strangers, ClientName(address))
 	}
 	var call identity.Call
 	if err == nil {
 		call, err = g.authenticator.known(ctx, secret)
 	}
 	if fault.Is(err, fault.Unauthenticated) {
-		if over := g.take(g.strangers, clientName(address)); over != nil {
+		if over := g.take(g.strangers, ClientName(address)); over != nil {
 			return identity.Call{}, "", over
 		}
 	}

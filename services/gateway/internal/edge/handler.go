@@ -20,7 +20,7 @@ import (
 func (g *Guard) Handler(next http.Handler, scopes ...string) http.Handler {
 	r := rule{scopes: scopes}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		call, _, err := g.identify(req.Context(), req.Header.Values("X-API-Key"), req.Header.Values("Authorization"), req.RemoteAddr)
+		call, err := g.Identify(req)
 		if err == nil {
 			err = r.allows(call.Principal)
 		}
@@ -34,6 +34,13 @@ func (g *Guard) Handler(next http.Handler, scopes ...string) http.Handler {
 		inner.Header.Del("Authorization")
 		next.ServeHTTP(w, inner)
 	})
+}
+
+// Identify gives the call that a request of HTTP makes, counted against its limit. The
+// error is a fault.
+func (g *Guard) Identify(req *http.Request) (identity.Call, error) {
+	call, _, err := g.identify(req.Context(), req.Header.Values("X-API-Key"), req.Header.Values("Authorization"), req.RemoteAddr)
+	return call, err
 }
 
 // refuse answers with the error body of HTTP+JSON (specification 11.6).

@@ -72,9 +72,9 @@ func (b *buckets) makeRoom(now time.Time) {
 	}
 }
 
-// clientName is how an address is limited: an IPv4 address, or the /64 of an
+// ClientName is how an address is limited: an IPv4 address, or the /64 of an
 // IPv6 address, since a subscriber holds that many.
-func clientName(address string) string {
+func ClientName(address string) string {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		host = address

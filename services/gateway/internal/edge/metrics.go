@@ -21,6 +21,7 @@ const (
 	viaRPC  = "jsonrpc"
 	viaMCP  = "mcp"
 	viaCard = "card"
+	viaKAP  = "kap"
 )
 
 // counts are what the edge counts of requests.
@@ -83,6 +84,10 @@ func (c *counts) answered(q *Request, answer int, now time.Time) {
 		}
 	case strings.HasSuffix(q.path, "/agent-card.json"):
 		binding, method = viaCard, "GetCard"
+	case q.path == "/v1/ask":
+		binding, method = viaKAP, "Ask"
+	case q.path == "/.well-known/agent.json":
+		binding, method = viaKAP, "GetCard"
 	case q.path == "/mcp":
 		binding, method = viaMCP, "MCP"
 	case strings.HasSuffix(strings.TrimSuffix(q.path, "/"), "/rpc"):
