@@ -4,25 +4,47 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"net"
+	"sync"
 
 	"google.golang.org/grpc/credentials"
 )
 
+// Authorities gives those whose certificates a public port asks its clients for. A
+// client may come without one, and what it shows is not verified in the handshake but
+// by who serves, who can say what is wrong with it. nil asks for none.
+type Authorities func() *x509.CertPool
+
 // Web serves HTTP/2 and HTTP/1.1 over TLS to clients that need no certificate.
-func (f *Folder) Web(l net.Listener) net.Listener {
-	return tls.NewListener(l, f.public("h2", "http/1.1"))
+func (f *Folder) Web(l net.Listener, clients Authorities) net.Listener {
+	return tls.NewListener(l, f.public(clients, "h2", "http/1.1"))
 }
 
 // PublicTransport secures a gRPC server for clients that need no certificate.
-func (f *Folder) PublicTransport() credentials.TransportCredentials {
-	return credentials.NewTLS(f.public("h2"))
+func (f *Folder) PublicTransport(clients Authorities) credentials.TransportCredentials {
+	return credentials.NewTLS(f.public(clients, "h2"))
 }
 
-func (f *Folder) public(protocols ...string) *tls.Config {
-	return &tls.Config{
+func (f *Folder) public(clients Authorities, protocols ...string) *tls.Config {
+	c := &tls.Config{
 		MinVersion: tls.VersionTLS12, Time: f.clock.Now, NextProtos: protocols,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &f.current().certificate, nil },
 	}
+	if clients == nil {
+		return c
+	}
+	asking := c.Clone()
+	asking.ClientAuth, asking.ClientCAs = tls.RequestClientCert, clients()
+	var mu sync.Mutex
+	c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := clients(); now != asking.ClientCAs { // in use by connections, so not to be changed
+			asking = asking.Clone()
+			asking.ClientCAs = now
+		}
+		return asking, nil
+	}
+	return c
 }
 
 // server is the configuration for one handshake of a port that demands a

@@ -111,7 +111,7 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 		if err != nil {
 			return nil, fmt.Errorf("public_tls: %w", err)
 		}
-		listener = folder.Web(listener)
+		listener = folder.Web(listener, nil)
 	}
 	problems := slog.NewLogLogger(base.Log.Handler(), slog.LevelInfo)
 	r.serve(listener, r.site.Handler(gate), problems)

@@ -2,7 +2,9 @@ package gateway_test
 
 import (
 	"crypto/ed25519"
+	"encoding/base64"
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,6 +92,10 @@ func TestEveryBindingKnowsCallersAlike(t *testing.T) {
 	key := r.newKey(t, "-subject", "asha", "-organisation", "acme")
 	token := idp.token(t, r.clock.Now(), "asha", "https://idp.example")
 	other := r.newKey(t, "-subject", "bela")
+	id := r.keyID(t, "acme/asha")
+	basic := func(id, key string) []string {
+		return []string{"Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(id+":"+key))}
+	}
 	known := "acme/asha [] by gateway with [a2a-version]"
 	for _, c := range []struct {
 		name   string
@@ -103,6 +109,14 @@ func TestEveryBindingKnowsCallersAlike(t *testing.T) {
 		{"by X-API-Key", request{headers: []string{"X-API-Key: " + key}}, known, "", 200, ""},
 		{"by bearer token", request{headers: []string{"Authorization: Bearer " + key}}, known, "", 200, ""},
 		{"by both, the same", request{headers: []string{"X-API-Key: " + key, "Authorization: bearer " + key}}, known, "", 200, ""},
+		{"by Basic", request{headers: basic(id, key)}, known, "", 200, ""},
+		{"a task by Basic", request{skill: "work", headers: basic(id, key)}, "done for acme/asha", "", 200, ""},
+		{"by Basic and X-API-Key, the same", request{headers: append(basic(id, key), "X-API-Key: "+key)}, known, "", 200, ""},
+		{"Basic with the id of another key", request{headers: basic(r.keyID(t, "/bela"), key)}, "", "UNAUTHENTICATED", 401, "Unauthenticated"},
+		{"Basic without an id", request{headers: basic("", key)}, "", "UNAUTHENTICATED", 401, "Unauthenticated"},
+		{"Basic without a key", request{headers: basic(id, "")}, "", "UNAUTHENTICATED", 401, "Unauthenticated"},
+		{"Basic that is not encoded", request{headers: []string{"Authorization: Basic " + id + ":" + key}}, "", "UNAUTHENTICATED", 401, "Unauthenticated"},
+		{"Basic and X-API-Key of another", request{headers: append(basic(id, key), "X-API-Key: "+other)}, "", "UNAUTHENTICATED", 401, "Unauthenticated"},
 		{"at a tenant", request{tenant: "research", headers: []string{"X-API-Key: " + key}}, known, "", 200, ""},
 		{"by a JWT", request{headers: []string{"Authorization: Bearer " + token}}, "acme/asha [reviewer] by gateway with [a2a-version]", "", 200, ""},
 		{"a JWT at a tenant", request{tenant: "research", headers: []string{"Authorization: Bearer " + token}}, "acme/asha [reviewer] by gateway", "", 200, ""},
@@ -138,8 +152,8 @@ func TestEveryBindingKnowsCallersAlike(t *testing.T) {
 					t.Errorf("code %s, want %s", got.code, c.code)
 				case binding == "rest" && got.http != c.http:
 					t.Errorf("HTTP %d, want %d", got.http, c.http)
-				case binding != "grpc" && c.http == 401 && !strings.HasPrefix(got.header.Get("WWW-Authenticate"), "Bearer "):
-					t.Errorf("challenge %q, want one for a bearer token", got.header.Get("WWW-Authenticate"))
+				case binding != "grpc" && c.http == 401 && !strings.HasPrefix(kinds(got.header), "Bearer, Basic, ApiKey"):
+					t.Errorf("challenges of %q, want each kind of credentials", kinds(got.header))
 				}
 				if strings.Contains(got.said, "127.0.0.1") || strings.Contains(got.said, "passthrough") || strings.Contains(got.said, "transport") {
 					t.Errorf("it says %q, which tells how the inside is built", got.said)
@@ -147,6 +161,16 @@ func TestEveryBindingKnowsCallersAlike(t *testing.T) {
 			})
 		}
 	}
+}
+
+// kinds are the schemes that an answer asks for credentials of.
+func kinds(h http.Header) string {
+	var all []string
+	for _, c := range h.Values("WWW-Authenticate") {
+		scheme, _, _ := strings.Cut(c, " ")
+		all = append(all, scheme)
+	}
+	return strings.Join(all, ", ")
 }
 
 func TestTasksOfOthersCannotBeToldFromMissingOnes(t *testing.T) {

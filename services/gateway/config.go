@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"sabha.dev/chassis/service"
+	"sabha.dev/services/gateway/internal/clientcerts"
 	"sabha.dev/services/gateway/internal/edge"
 	"sabha.dev/services/gateway/internal/kap"
 	"sabha.dev/services/gateway/internal/tokens"
@@ -49,6 +50,9 @@ type Config struct {
 	CurrentOnly bool `yaml:"current_only"`
 	// Issuers whose bearer tokens (JWT) are taken beside API keys.
 	Issuers []tokens.Config `yaml:"issuers"`
+	// ClientCertificates are authorities by whose certificates callers are known, on both
+	// public ports, which must serve TLS.
+	ClientCertificates []clientcerts.Config `yaml:"client_certificates"`
 	// RateLimit bounds calls.
 	RateLimit RateLimit `yaml:"rate_limit"`
 	// KAP says what is offered to agents of other organisations that speak KAP.
@@ -141,7 +145,10 @@ func (c Config) wrong() error {
 			errs = append(errs, fmt.Errorf("mounted path %q must begin with a slash", path))
 		}
 	}
-	return errors.Join(append(errs, tokens.Check(c.Issuers), c.KAP.Check(c.tenants()))...)
+	if len(c.ClientCertificates) > 0 && c.PublicTLS == "" {
+		errs = append(errs, errors.New("client_certificates: clients show them to public ports that serve TLS; set public_tls"))
+	}
+	return errors.Join(append(errs, tokens.Check(c.Issuers), clientcerts.Check(c.ClientCertificates), c.KAP.Check(c.tenants()))...)
 }
 
 func (c Config) tenants() []string {

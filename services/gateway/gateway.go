@@ -30,6 +30,7 @@ import (
 	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 	"sabha.dev/services/gateway/internal/callers"
 	"sabha.dev/services/gateway/internal/cards"
+	"sabha.dev/services/gateway/internal/clientcerts"
 	"sabha.dev/services/gateway/internal/edge"
 	"sabha.dev/services/gateway/internal/legacy"
 	"sabha.dev/services/gateway/internal/oversight"
@@ -51,7 +52,8 @@ type Running struct {
 	proxy  *proxy.Proxy
 	health *health.Server
 
-	publicTLS  *certs.Folder // nil for plain text
+	publicTLS  *certs.Folder         // nil for plain text
+	clients    *clientcerts.Verifier // nil when clients are asked for no certificate
 	publicGRPC *grpc.Server
 	innerGRPC  *grpc.Server
 	innerConn  *grpc.ClientConn
@@ -108,6 +110,11 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 			return nil, fmt.Errorf("public_tls: %w", err)
 		}
 	}
+	if len(c.ClientCertificates) > 0 {
+		if r.clients, err = clientcerts.New(c.ClientCertificates, base.Clock, base.Log); err != nil {
+			return nil, err
+		}
+	}
 	r.grpcAddr, r.httpAddr = grpcListener.Addr(), httpListener.Addr()
 	r.address = publicAddress(c, r.grpcAddr, r.httpAddr)
 
@@ -120,10 +127,14 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	if err != nil {
 		return nil, err
 	}
-	guard, err := edge.NewGuard(edge.Config{
+	known := edge.Config{
 		Keys: r.keys, Tokens: foreign, Granter: base.Signer, Clock: base.Clock, Log: base.Log, Tracer: base.Tracer, Metrics: base.Metrics(),
 		Caller: limits.Caller, Anonymous: limits.Anonymous,
-	})
+	}
+	if r.clients != nil {
+		known.Certificates = r.clients
+	}
+	guard, err := edge.NewGuard(known)
 	if err == nil {
 		err = base.RegisterDatabase(db)
 	}
@@ -133,7 +144,7 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	r.health = health.NewServer()
 	transport := insecure.NewCredentials()
 	if r.publicTLS != nil {
-		transport = r.publicTLS.PublicTransport()
+		transport = r.publicTLS.PublicTransport(r.authorities())
 	}
 	r.publicGRPC = r.registered(guard.Public(transport), admin)
 	r.innerGRPC = r.registered(guard.Inner(), admin)
@@ -176,12 +187,24 @@ func (r *Running) listen(field, address string) (net.Listener, error) {
 	return l, nil
 }
 
+// authorities whose certificates clients are asked for on the public ports; nil for none.
+func (r *Running) authorities() certs.Authorities {
+	if r.clients == nil {
+		return nil
+	}
+	return r.clients.Authorities
+}
+
 // publicAddress is where clients are told to find the gateway, never what it is bound to.
 func publicAddress(c Config, grpcAddr, httpAddr net.Addr) cards.Address {
 	a := cards.Address{HTTP: strings.TrimRight(c.PublicURL, "/"), GRPC: c.PublicGRPCAddress, CurrentOnly: c.CurrentOnly}
 	for _, i := range c.Issuers {
 		a.Issuers = append(a.Issuers, i.Issuer)
+		if i.Discovered() {
+			a.Discovered = append(a.Discovered, i.Issuer)
+		}
 	}
+	a.Certificates = len(c.ClientCertificates) > 0
 	if a.HTTP == "" {
 		scheme := "http://"
 		if c.PublicTLS != "" {

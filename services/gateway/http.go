@@ -77,9 +77,12 @@ func (r *Running) serveHTTP(c Config, guard *edge.Guard, source *cards.Source, p
 		paths[path] = guard.Handler(h)
 	}
 	if r.publicTLS != nil {
-		public = r.publicTLS.Web(public)
+		public = r.publicTLS.Web(public, r.authorities())
 	}
-	own := handler{paths: paths, a2a: a2a, guard: guard, people: map[string]http.Handler{}}
+	own := handler{paths: paths, a2a: a2a, guard: guard, people: map[string]http.Handler{}, challenges: []string{`Basic realm="a2a", charset="UTF-8"`, `ApiKey realm="a2a", header="X-API-Key"`}}
+	if r.clients != nil {
+		own.challenges = append(own.challenges, `ClientCertificate realm="a2a"`)
+	}
 	for _, s := range r.people {
 		if own.people[s.Path], err = s.Handler(r.innerConn, edge.MaxRequest); err != nil {
 			return err
@@ -106,7 +109,7 @@ func (r *Running) openKAP(c KAP, guard *edge.Guard) (*kap.Server, error) {
 			call, err := guard.Identify(req)
 			return call, edge.ClientName(req.RemoteAddr), err
 		},
-		Challenges: []string{`Bearer realm="sabha"`}, Usage: kap.NewUsage(r.db, r.base.Clock, kap.RateOf(c)),
+		Usage: kap.NewUsage(r.db, r.base.Clock, kap.RateOf(c)),
 		Clock: r.base.Clock, Log: r.base.Log, Metrics: r.base.Metrics(), URL: r.address.HTTP, Issuers: r.address.Issuers, MaxBody: edge.MaxRequest,
 	})
 }
@@ -158,6 +161,9 @@ type handler struct {
 	// people serves what begins with its paths.
 	people map[string]http.Handler
 	guard  *edge.Guard
+	// challenges of a 401 beside the one for bearer tokens, which the bindings make. The
+	// last two are of no registered scheme: they tell people which kinds there are.
+	challenges []string
 }
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -167,7 +173,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r, q := h.guard.Begin(r)
-	answer := &answer{ResponseWriter: w, status: http.StatusOK}
+	answer := &answer{ResponseWriter: w, status: http.StatusOK, challenges: h.challenges}
 	w = answer
 	defer func() { q.End(answer.status) }()
 	keepCredentials(r.Header)
@@ -193,13 +199,19 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // answer remembers the status that a client was given.
 type answer struct {
 	http.ResponseWriter
-	status int
-	begun  bool
+	status     int
+	begun      bool
+	challenges []string
 }
 
 func (a *answer) WriteHeader(status int) {
 	if !a.begun {
 		a.status, a.begun = status, true
+		if status == http.StatusUnauthorized {
+			for _, c := range a.challenges {
+				a.Header().Add("WWW-Authenticate", c)
+			}
+		}
 	}
 	a.ResponseWriter.WriteHeader(status)
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -110,6 +112,8 @@ type rig struct {
 	config    gateway.Config
 	logs      *syncBuffer
 	conn      *grpc.ClientConn
+	web       *http.Client // over TLS; nil for plain text
+	authority *x509.CertPool
 	operator  string // the first key
 	file      string
 	backstage map[string]*service.Running
@@ -199,6 +203,19 @@ func (r *rig) newKey(t testing.TB, args ...string) string {
 		t.Fatalf("keys create: exit %d: %s", code, errs)
 	}
 	return strings.TrimSpace(out)
+}
+
+// keyID gives the id of the key of an owner, as an operator finds it.
+func (r *rig) keyID(t testing.TB, owner string) string {
+	t.Helper()
+	_, out, _ := r.command(t, "keys", "list", "-config", r.file)
+	for line := range strings.Lines(out) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[1] == owner {
+			return fields[0]
+		}
+	}
+	t.Fatalf("no key of %s in %s", owner, out)
+	return ""
 }
 
 func (r *rig) command(t testing.TB, args ...string) (code int, out, errs string) {

@@ -184,7 +184,11 @@ func (r *rig) do(t testing.TB, method, path, body string, headers []string) (int
 
 func (r *rig) open(t testing.TB, ctx context.Context, method, path, body string, headers []string) *http.Response {
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+r.HTTPAddr()+path, strings.NewReader(body))
+	scheme, client := "http", http.DefaultClient
+	if r.web != nil {
+		scheme, client = "https", r.web
+	}
+	req, err := http.NewRequestWithContext(ctx, method, scheme+"://"+r.HTTPAddr()+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +196,7 @@ func (r *rig) open(t testing.TB, ctx context.Context, method, path, body string,
 		name, value, _ := strings.Cut(h, ": ")
 		req.Header.Add(name, value)
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"sabha.dev/chassis/fault"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	"sabha.dev/services/gateway/internal/legacy"
+	"sabha.dev/services/gateway/internal/tokens"
 )
 
 const (
@@ -38,6 +40,10 @@ type Address struct {
 	CurrentOnly bool
 	// Issuers whose bearer tokens are taken beside API keys.
 	Issuers []string
+	// Discovered are those of them that have a discovery document.
+	Discovered []string
+	// Certificates says that clients are known by certificates too.
+	Certificates bool
 }
 
 // Source gives the cards of agents by tenant.
@@ -120,6 +126,9 @@ const (
 const (
 	schemeAPIKey = "apiKey"
 	schemeBearer = "bearer"
+	schemeBasic  = "basic"
+	schemeMTLS   = "mtls"
+	schemeOpenID = "openIdConnect"
 )
 
 // Complete gives a copy of the card that an agent gives of itself with what its
@@ -132,20 +141,52 @@ func (s *Source) Complete(tenant string, card *a2apb.AgentCard) *a2apb.AgentCard
 		{Url: s.address.GRPC, ProtocolBinding: bindingGRPC, ProtocolVersion: engine.Protocol, Tenant: tenant},
 	}
 	c.SupportedInterfaces = append(c.SupportedInterfaces, s.legacy(tenant)...)
-	c.SecuritySchemes = map[string]*a2apb.SecurityScheme{
-		schemeAPIKey: {Scheme: &a2apb.SecurityScheme_ApiKeySecurityScheme{ApiKeySecurityScheme: &a2apb.APIKeySecurityScheme{
-			Description: "An API key of this platform, in a header; in gRPC, metadata x-api-key.", Location: "header", Name: "X-API-Key",
-		}}},
-		schemeBearer: {Scheme: &a2apb.SecurityScheme_HttpAuthSecurityScheme{HttpAuthSecurityScheme: &a2apb.HTTPAuthSecurityScheme{
-			Description: s.bearer(), Scheme: "Bearer",
-		}}},
-	}
-	// Requirements in a list are alternatives: either scheme will do.
-	c.SecurityRequirements = []*a2apb.SecurityRequirement{
-		{Schemes: map[string]*a2apb.StringList{schemeAPIKey: {}}},
-		{Schemes: map[string]*a2apb.StringList{schemeBearer: {}}},
+	c.SecuritySchemes = map[string]*a2apb.SecurityScheme{}
+	// Requirements in a list are alternatives: any one scheme will do.
+	c.SecurityRequirements = nil
+	for _, one := range s.schemes() {
+		c.SecuritySchemes[one.name] = one.scheme
+		c.SecurityRequirements = append(c.SecurityRequirements, &a2apb.SecurityRequirement{Schemes: map[string]*a2apb.StringList{one.name: {}}})
 	}
 	return c
+}
+
+// named is a security scheme with its name on cards.
+type named struct {
+	name   string
+	scheme *a2apb.SecurityScheme
+}
+
+// schemes are the ways to be known, the most usual first.
+func (s *Source) schemes() []named {
+	http := func(scheme, description string) *a2apb.SecurityScheme {
+		return &a2apb.SecurityScheme{Scheme: &a2apb.SecurityScheme_HttpAuthSecurityScheme{HttpAuthSecurityScheme: &a2apb.HTTPAuthSecurityScheme{
+			Description: description, Scheme: scheme,
+		}}}
+	}
+	all := []named{
+		{schemeAPIKey, &a2apb.SecurityScheme{Scheme: &a2apb.SecurityScheme_ApiKeySecurityScheme{ApiKeySecurityScheme: &a2apb.APIKeySecurityScheme{
+			Description: "An API key of this platform, in a header; in gRPC, metadata x-api-key.", Location: "header", Name: "X-API-Key",
+		}}}},
+		{schemeBearer, http("Bearer", s.bearer())},
+		{schemeBasic, http("Basic", "The id of an API key of this platform as user, the key as password; in gRPC, metadata authorization.")},
+	}
+	for i, issuer := range s.address.Discovered {
+		name := schemeOpenID
+		if i > 0 {
+			name += strconv.Itoa(i + 1)
+		}
+		all = append(all, named{name, &a2apb.SecurityScheme{Scheme: &a2apb.SecurityScheme_OpenIdConnectSecurityScheme{OpenIdConnectSecurityScheme: &a2apb.OpenIdConnectSecurityScheme{
+			Description:      "A JWT of this issuer as a bearer token; in gRPC, metadata authorization.",
+			OpenIdConnectUrl: strings.TrimSuffix(issuer, "/") + tokens.DiscoveryPath,
+		}}}})
+	}
+	if s.address.Certificates {
+		all = append(all, named{schemeMTLS, &a2apb.SecurityScheme{Scheme: &a2apb.SecurityScheme_MtlsSecurityScheme{MtlsSecurityScheme: &a2apb.MutualTlsSecurityScheme{
+			Description: "A client certificate of an authority that the operator trusts.",
+		}}}})
+	}
+	return all
 }
 
 // bearer says which bearer tokens are taken.

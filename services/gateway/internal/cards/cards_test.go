@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"sabha.dev/chassis/fault"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	"sabha.dev/services/gateway/internal/cards"
+	"sabha.dev/services/gateway/internal/legacy"
 	"sabha.dev/testrig/clocktest"
 )
 
@@ -64,5 +67,38 @@ func TestCardsAreFreshEnoughAndOutliveTheirAgent(t *testing.T) {
 	}
 	if _, err := s.Card(t.Context(), "nobody"); !fault.Is(err, fault.UnknownTenant) {
 		t.Errorf("an unknown tenant: %v", err)
+	}
+}
+
+func TestCardsDeclareEveryWayToBeKnown(t *testing.T) {
+	for name, c := range map[string]struct {
+		address cards.Address
+		want    []string
+	}{
+		"keys only": {cards.Address{}, []string{"apiKey", "bearer", "basic"}},
+		"all": {
+			cards.Address{Issuers: []string{"https://a.example/", "https://b.example", "https://c.example"}, Discovered: []string{"https://a.example/", "https://b.example"}, Certificates: true},
+			[]string{"apiKey", "bearer", "basic", "openIdConnect", "openIdConnect2", "mtls"},
+		},
+	} {
+		card := cards.New(c.address, nil, nil, nil).Complete("", &a2apb.AgentCard{})
+		var names []string
+		for _, alternative := range card.GetSecurityRequirements() {
+			for one := range alternative.GetSchemes() {
+				names = append(names, one)
+				if card.GetSecuritySchemes()[one].GetScheme() == nil {
+					t.Errorf("%s: %s is not declared", name, one)
+				}
+			}
+		}
+		if !slices.Equal(names, c.want) || len(card.GetSecuritySchemes()) != len(c.want) {
+			t.Errorf("%s: %v, want the alternatives %v", name, names, c.want)
+		}
+		if s := card.GetSecuritySchemes()["openIdConnect"]; s != nil && s.GetOpenIdConnectSecurityScheme().GetOpenIdConnectUrl() != "https://a.example/.well-known/openid-configuration" {
+			t.Errorf("%s: %v", name, s)
+		}
+		if old, err := legacy.Card(card); err != nil || strings.Contains(strings.Join(c.want, ""), "mtls") != strings.Contains(string(old), `"type":"mutualTLS"`) {
+			t.Errorf("%s, for readers of 0.3: %s %v", name, old, err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"encoding/base64"
 	"fmt"
 	"math"
 	"strings"
@@ -87,6 +88,8 @@ func FuzzCredential(f *testing.F) {
 	f.Add("sk-1", "Bearer sk-1", true, true)
 	f.Add("", "bearer  sk-1 ", false, true)
 	f.Add("sk-1", "Basic Og==", true, true)
+	f.Add("", "Basic a2V5LTE6c2stMQ==", false, true)
+	f.Add("sk-1", "basic a2V5LTE6c2stMQ==", true, true)
 	f.Add(" ", "Bearer", true, true)
 	f.Fuzz(func(t *testing.T, apiKey, authorization string, hasKey, hasAuthorization bool) {
 		var keys, authorizations []string
@@ -96,7 +99,8 @@ func FuzzCredential(f *testing.F) {
 		if hasAuthorization {
 			authorizations = []string{authorization}
 		}
-		got, err := credential(keys, authorizations)
+		c, err := given{apiKeys: keys, authorizations: authorizations}.credential()
+		got := c.secret
 		switch {
 		case err != nil && !fault.Is(err, fault.Unauthenticated):
 			t.Errorf("error %v, want UNAUTHENTICATED", err)
@@ -106,15 +110,17 @@ func FuzzCredential(f *testing.F) {
 			t.Error("credentials were given and the caller is taken for anonymous")
 		case got != "" && hasKey && got != strings.TrimSpace(apiKey):
 			t.Errorf("%q, want the key %q", got, apiKey)
-		case got != "" && hasAuthorization && !strings.HasSuffix(strings.TrimSpace(authorization), got):
+		case got != "" && hasAuthorization && c.id == "" && !strings.HasSuffix(strings.TrimSpace(authorization), got):
 			t.Errorf("%q is not of %q", got, authorization)
+		case c.id != "" && !strings.HasSuffix(strings.TrimSpace(authorization), base64.StdEncoding.EncodeToString([]byte(c.id+":"+got))):
+			t.Errorf("%q and %q are not of %q", c.id, got, authorization)
 		}
 	})
 }
 
 func TestCredentialsGivenTwiceAreRefused(t *testing.T) {
 	for _, c := range [][2][]string{{{"sk-1", "sk-1"}, nil}, {nil, {"Bearer sk-1", "Bearer sk-1"}}} {
-		if _, err := credential(c[0], c[1]); !fault.Is(err, fault.Unauthenticated) {
+		if _, err := (given{apiKeys: c[0], authorizations: c[1]}).credential(); !fault.Is(err, fault.Unauthenticated) {
 			t.Errorf("credential(%q) = %v, want UNAUTHENTICATED", c, err)
 		}
 	}

@@ -4,11 +4,13 @@ package edge
 
 import (
 	"context"
+	"crypto/tls"
 	"log/slog"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
@@ -25,10 +27,12 @@ import (
 type Config struct {
 	Keys Keys
 	// Tokens of other issuers; nil when there are none.
-	Tokens  Tokens
-	Granter Granter
-	Clock   clock.Clock
-	Log     *slog.Logger
+	Tokens Tokens
+	// Certificates of clients; nil when none are asked for.
+	Certificates Certificates
+	Granter      Granter
+	Clock        clock.Clock
+	Log          *slog.Logger
 	// Tracer makes the spans of requests; nil makes none.
 	Tracer *trace.Tracer
 	// Metrics is where requests are counted.
@@ -56,7 +60,7 @@ func NewGuard(c Config) (*Guard, error) {
 	}
 	return &Guard{
 		clock: c.Clock, counts: counts,
-		authenticator: &authenticator{keys: c.Keys, tokens: c.Tokens, granter: c.Granter, grants: map[string]string{}},
+		authenticator: &authenticator{keys: c.Keys, tokens: c.Tokens, certificates: c.Certificates, granter: c.Granter, grants: map[string]string{}},
 		log:           c.Log, tracer: c.Tracer, callers: newBuckets(c.Caller, c.Clock), strangers: newBuckets(c.Anonymous, c.Clock),
 	}, nil
 }
@@ -68,8 +72,8 @@ var serviceParameters = []string{ext.MetadataVersion, ext.MetadataExtensions, ex
 // admission is a call that may go on.
 type admission struct {
 	ctx context.Context
-	// secret that the call was made with, if any.
-	secret string
+	// credential that the call was made with, if any.
+	credential credential
 }
 
 // admit decides on a call of a method through an entrance.
@@ -78,9 +82,9 @@ func (g *Guard) admit(ctx context.Context, method string, e entrance) (admission
 	if !ok {
 		return admission{}, fault.New(fault.PermissionDenied, "no policy allows this method")
 	}
-	address := e.origin(ctx)
+	origin := e.origin(ctx)
 	if r.relayed {
-		return admission{ctx: from(ctx, address)}, nil
+		return admission{ctx: from(ctx, origin)}, nil
 	}
 	md, _ := metadata.FromIncomingContext(ctx)
 	inner := metadata.MD{}
@@ -95,7 +99,7 @@ func (g *Guard) admit(ctx context.Context, method string, e entrance) (admission
 	if r.open {
 		return admission{ctx: ctx}, nil
 	}
-	call, secret, err := g.identify(ctx, md.Get("x-api-key"), md.Get("authorization"), address)
+	call, by, err := g.identify(ctx, given{md.Get("x-api-key"), md.Get("authorization"), origin.chain}, origin.address)
 	if err != nil {
 		return admission{}, err
 	}
@@ -107,29 +111,32 @@ func (g *Guard) admit(ctx context.Context, method string, e entrance) (admission
 			return admission{}, err
 		}
 	}
-	return admission{ctx: identity.WithCall(ctx, call), secret: secret}, nil
+	return admission{ctx: identity.WithCall(ctx, call), credential: by}, nil
 }
 
 // identify gives the call that credentials make, counted against its limit.
 // Credentials that are not good count against the address.
-func (g *Guard) identify(ctx context.Context, apiKeys, authorizations []string, address string) (identity.Call, string, error) {
-	secret, err := credential(apiKeys, authorizations)
-	if err == nil && secret == "" {
-		return identity.Call{Actor: identity.Gateway}, "", g.take(g.strangers, ClientName(address))
+func (g *Guard) identify(ctx context.Context, by given, address string) (identity.Call, credential, error) {
+	if g.authenticator.certificates == nil {
+		by.chain = nil
+	}
+	c, err := by.credential()
+	if err == nil && c.empty() {
+		return identity.Call{Actor: identity.Gateway}, c, g.take(g.strangers, ClientName(address))
 	}
 	var call identity.Call
 	if err == nil {
-		call, err = g.authenticator.known(ctx, secret)
+		call, err = g.authenticator.known(ctx, c)
 	}
 	if fault.Is(err, fault.Unauthenticated) {
 		if over := g.take(g.strangers, ClientName(address)); over != nil {
-			return identity.Call{}, "", over
+			return identity.Call{}, credential{}, over
 		}
 	}
 	if err != nil {
-		return identity.Call{}, "", err
+		return identity.Call{}, credential{}, err
 	}
-	return call, secret, g.take(g.callers, call.Principal.Key())
+	return call, c, g.take(g.callers, call.Principal.Key())
 }
 
 // take takes a token and counts the lack of one.
@@ -155,22 +162,59 @@ func (r rule) allows(p identity.Principal) error {
 	return fault.New(fault.PermissionDenied, "this needs one of the scopes %v; your credentials have none of them", r.scopes)
 }
 
-// entrance is a way in: how the address of a caller is known there, and how large
-// a request may be, bytes.
+// origin is where a call comes from: the address of its client, and the certificates
+// (DER) that the client has shown there.
+type origin struct {
+	address string
+	chain   [][]byte
+}
+
+// entrance is a way in: how the origin of a call is known there, and how large a
+// request may be, bytes.
 type entrance struct {
-	origin     func(context.Context) string
+	origin     func(context.Context) origin
 	maxRequest int
 	// declared names the metadata that is believed of those who come in here, and
 	// dropped elsewhere.
 	declared []string
 }
 
-// peerAddress is the address of a client with a connection of its own.
-func peerAddress(ctx context.Context) string {
-	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
-		return p.Addr.String()
+// peerOrigin is that of a client with a connection of its own.
+func peerOrigin(ctx context.Context) origin {
+	var o origin
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return o
 	}
-	return ""
+	if p.Addr != nil {
+		o.address = p.Addr.String()
+	}
+	if secured, ok := p.AuthInfo.(credentials.TLSInfo); ok {
+		o.chain = shown(&secured.State)
+	}
+	return o
+}
+
+// maxChain bounds what certificates are passed on, bytes; a longer chain is left with
+// the client's own, which an authority alone may still vouch for.
+const maxChain = 16 << 10
+
+// shown gives the certificates of the other side of a connection.
+func shown(s *tls.ConnectionState) [][]byte {
+	if s == nil {
+		return nil
+	}
+	var (
+		chain [][]byte
+		size  int
+	)
+	for _, c := range s.PeerCertificates {
+		if size += len(c.Raw); size > maxChain && len(chain) > 0 {
+			return chain[:1]
+		}
+		chain = append(chain, c.Raw)
+	}
+	return chain
 }
 
 // fits refuses a request that is too large, after its caller is known.
@@ -225,8 +269,8 @@ func (s *admittedStream) RecvMsg(m any) error {
 
 // SendMsg sends an event, unless the key was revoked since.
 func (s *admittedStream) SendMsg(m any) error {
-	if s.admission.secret != "" {
-		if _, err := s.guard.authenticator.known(s.admission.ctx, s.admission.secret); fault.Is(err, fault.Unauthenticated) {
+	if c := s.admission.credential; !c.empty() {
+		if _, err := s.guard.authenticator.known(s.admission.ctx, c); fault.Is(err, fault.Unauthenticated) {
 			return err
 		}
 	}

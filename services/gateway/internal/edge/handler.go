@@ -39,7 +39,7 @@ func (g *Guard) Handler(next http.Handler, scopes ...string) http.Handler {
 // Identify gives the call that a request of HTTP makes, counted against its limit. The
 // error is a fault.
 func (g *Guard) Identify(req *http.Request) (identity.Call, error) {
-	call, _, err := g.identify(req.Context(), req.Header.Values("X-API-Key"), req.Header.Values("Authorization"), req.RemoteAddr)
+	call, _, err := g.identify(req.Context(), given{req.Header.Values("X-API-Key"), req.Header.Values("Authorization"), shown(req.TLS)}, req.RemoteAddr)
 	return call, err
 }
 

@@ -19,12 +19,12 @@ import (
 // Request is one HTTP request on its way through the gateway: where it comes from,
 // which call it becomes, and what that call came to.
 type Request struct {
-	guard   *Guard
-	address string
-	verb    string
-	path    string
-	began   time.Time
-	span    *trace.Span
+	guard *Guard
+	origin
+	verb  string
+	path  string
+	began time.Time
+	span  *trace.Span
 
 	mu sync.Mutex
 	// method is the full name of the gRPC method that is called; empty for none.
@@ -37,7 +37,7 @@ type requestKey struct{}
 // Begin notes a request of a client, and begins its span. The request that it
 // returns goes on instead.
 func (g *Guard) Begin(r *http.Request) (*http.Request, *Request) {
-	q := &Request{guard: g, address: r.RemoteAddr, verb: r.Method, path: r.URL.Path, began: g.clock.Now()}
+	q := &Request{guard: g, origin: origin{r.RemoteAddr, shown(r.TLS)}, verb: r.Method, path: r.URL.Path, began: g.clock.Now()}
 	ctx := context.WithValue(r.Context(), requestKey{}, q)
 	if g.tracer != nil {
 		from, _ := trace.FromHeaders(r.Header.Values)

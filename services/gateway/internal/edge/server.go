@@ -30,7 +30,7 @@ const (
 // Public makes the server of the public gRPC port.
 func (g *Guard) Public(transport credentials.TransportCredentials) *grpc.Server {
 	unary, stream := g.tracer.Server(true)
-	return g.server(entrance{origin: peerAddress, maxRequest: MaxRequest}, unary, stream, append(g.counted(),
+	return g.server(entrance{origin: peerOrigin, maxRequest: MaxRequest}, unary, stream, append(g.counted(),
 		grpc.Creds(transport),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 15 * time.Minute, MaxConnectionAge: time.Hour, MaxConnectionAgeGrace: 5 * time.Minute, Time: 30 * time.Second}),
@@ -54,11 +54,15 @@ func (g *Guard) server(e entrance, unary grpc.UnaryServerInterceptor, stream grp
 	)...)
 }
 
-// originHeader carries the client's address from the HTTP side to Inner. Public never reads it.
-const originHeader = "sabha-client"
+// Headers that carry the client's address and its certificates from the HTTP side to
+// Inner. Public never reads them.
+const (
+	originHeader       = "sabha-client"
+	certificatesHeader = "sabha-client-certificates-bin"
+)
 
-func from(ctx context.Context, address string) context.Context {
-	return context.WithValue(ctx, requestKey{}, &Request{address: address})
+func from(ctx context.Context, o origin) context.Context {
+	return context.WithValue(ctx, requestKey{}, &Request{origin: o})
 }
 
 // Dial gives the options of the connection to Inner.
@@ -66,7 +70,11 @@ func Dial() []grpc.DialOption {
 	declare := func(ctx context.Context, method string) (context.Context, *Request) {
 		r := requestOf(ctx)
 		r.calls(ctx, method)
-		return metadata.AppendToOutgoingContext(ctx, originHeader, r.address), r
+		ctx = metadata.AppendToOutgoingContext(ctx, originHeader, r.address)
+		for _, c := range r.chain {
+			ctx = metadata.AppendToOutgoingContext(ctx, certificatesHeader, string(c))
+		}
+		return ctx, r
 	}
 	return []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
@@ -87,7 +95,11 @@ func Dial() []grpc.DialOption {
 	}
 }
 
-func declared(ctx context.Context) string {
+func declared(ctx context.Context) origin {
 	md, _ := metadata.FromIncomingContext(ctx)
-	return strings.Join(md.Get(originHeader), ",")
+	o := origin{address: strings.Join(md.Get(originHeader), ",")}
+	for _, c := range md.Get(certificatesHeader) {
+		o.chain = append(o.chain, []byte(c))
+	}
+	return o
 }

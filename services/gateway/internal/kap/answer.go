@@ -162,12 +162,12 @@ func (a *answer) tell(parts []*a2apb.Part) {
 	}
 }
 
-func (a answer) write(w http.ResponseWriter, challenges []string) {
+func (a answer) write(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	if a.code == http.StatusUnauthorized {
-		h["Www-Authenticate"] = challenges
+		h.Set("WWW-Authenticate", `Bearer realm="a2a"`)
 	}
 	if a.retryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(a.retryAfter.Seconds())))))

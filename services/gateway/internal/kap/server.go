@@ -33,12 +33,10 @@ type Parts struct {
 	// Identify gives the caller of a request, or a fault; address is how a caller
 	// without credentials is told from others.
 	Identify func(r *http.Request) (call identity.Call, address string, err error)
-	// Challenges of a 401, values of WWW-Authenticate.
-	Challenges []string
-	Usage      *Usage
-	Clock      clock.Clock
-	Log        *slog.Logger
-	Metrics    prometheus.Registerer
+	Usage    *Usage
+	Clock    clock.Clock
+	Log      *slog.Logger
+	Metrics  prometheus.Registerer
 	// URL is the base of the card's endpoint, without a slash at its end.
 	URL string
 	// Issuers whose tokens are taken.
@@ -111,7 +109,7 @@ func (s *Server) Ask(w http.ResponseWriter, r *http.Request) {
 		a.Metadata.CapabilitiesUsed = []string{e.capability.ID}
 	}
 	s.counts.WithLabelValues(cmp.Or(e.capability.ID, "none"), a.Status, strconv.Itoa(a.code)).Inc()
-	a.write(w, s.Challenges)
+	a.write(w)
 }
 
 // exchange is one request on its way to its answer.

@@ -47,6 +47,9 @@ type Claims struct {
 	Groups string `yaml:"groups"`
 }
 
+// Discovered tells whether the issuer has a discovery document that others find it by.
+func (c Config) Discovered() bool { return c.KeysURL == "" && c.KeysFile == "" }
+
 // complete gives the defaults.
 func (c Config) complete() Config {
 	c.Claims.Subject = cmp.Or(c.Claims.Subject, "sub")
