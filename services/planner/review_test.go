@@ -110,7 +110,7 @@ func TestReviewersSeeWhatTheDecisionRestsOn(t *testing.T) {
 	delete(in, "plan")
 	got, err := json.Marshal(in)
 	r.must(err)
-	want := `{"confidence":0.4,"content":"did draft","effect":"The plan goes on and carries out: send (worker/do).","kind":"action","playbook":"sure","product":"loans",` +
+	want := `{"confidence":0.4,"content":"did draft","effect":"The plan goes on and carries out: send (worker/do).","kind":"action","labels":{"integrity":"trusted"},"playbook":"sure","product":"loans",` +
 		`"reasons":["the confidence of 0.40 is under the threshold of 0.70","nobody said so"],"request":"How much is it?\nPlease.","risk":"medium",` +
 		`"sources":[{"document":"handbook.md","location":"Loans › Terms","text":"A loan is money lent.","title":"handbook.md"}],"step":"person","title":"How much is it?…"}`
 	if string(got) != want {

@@ -12,6 +12,7 @@ import (
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/label"
 	"sabha.dev/chassis/service"
 )
 
@@ -24,6 +25,7 @@ type worker struct {
 	log    []string // what was executed, "step" or "undo step", in order
 	said   map[string][]string
 	places []string // context ids
+	last   map[string]*a2apb.Message
 	// hold, if any, keeps direct answers until it is closed.
 	hold chan struct{}
 }
@@ -32,7 +34,7 @@ type worker struct {
 type act func(ctx context.Context, run agent.Run, n int) (agent.Outcome, error)
 
 func newWorker(tb testing.TB) *worker {
-	return &worker{tb: tb, script: map[string]act{}, said: map[string][]string{}}
+	return &worker{tb: tb, script: map[string]act{}, said: map[string][]string{}, last: map[string]*a2apb.Message{}}
 }
 
 // on sets what a step does, by its id; "undo ID" is its compensation.
@@ -68,10 +70,18 @@ func (w *worker) heard(step string) []string {
 	return slices.Clone(w.said[step])
 }
 
+// sent is the newest message of a step.
+func (w *worker) sent(step string) *a2apb.Message {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.last[step]
+}
+
 func (w *worker) begin(step string, m *a2apb.Message) (act, int) {
 	w.mu.Lock()
 	w.log = append(w.log, step)
 	w.said[step] = append(w.said[step], agent.TextOf(m.GetParts()))
+	w.last[step] = m
 	w.places = append(w.places, m.GetContextId())
 	do := w.script[step]
 	w.mu.Unlock()
@@ -93,7 +103,8 @@ func (w *worker) run(prefix string) func(context.Context, agent.Run) (agent.Outc
 	}
 }
 
-// answer completes a step with its inputs and more as its output.
+// answer completes a step with its inputs and more as its output. It is made of them, so
+// it has their labels.
 func (w *worker) answer(run agent.Run, more map[string]any) (agent.Outcome, error) {
 	first := run.Task().GetHistory()[0]
 	data := map[string]any{"step": stepOf(first)}
@@ -109,7 +120,8 @@ func (w *worker) answer(run agent.Run, more map[string]any) (agent.Outcome, erro
 	if err != nil {
 		return agent.Outcome{}, err
 	}
-	if err := run.Artifact(&a2apb.Artifact{Parts: []*a2apb.Part{agent.Text("did " + stepOf(first)), part}}); err != nil {
+	labels := label.Of(first.GetParts()...)
+	if err := run.Artifact(&a2apb.Artifact{Parts: []*a2apb.Part{labels.Put(agent.Text("did " + stepOf(first))), labels.Put(part)}}); err != nil {
 		return agent.Outcome{}, err
 	}
 	return agent.Completed(), nil

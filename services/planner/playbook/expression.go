@@ -26,6 +26,8 @@ type Expression struct {
 	file    string
 	program cel.Program
 	reads   []string // ids of the steps it reads, sorted
+	fields  []Field  // what it reads of them
+	input   bool     // reads the variable input
 	revises bool     // reads the variable revision
 }
 
@@ -122,7 +124,7 @@ func (k *compiler) expression(c cursor, src string, env *cel.Env, want *cel.Type
 		c.problem("%s", err)
 		return nil
 	}
-	return &Expression{Source: src, Line: c.Line, Path: c.path, file: c.rep.File(), program: program, reads: sortedKeys(refs.steps), revises: refs.revision}
+	return &Expression{Source: src, Line: c.Line, Path: c.path, file: c.rep.File(), program: program, reads: sortedKeys(refs.steps), fields: refs.fields, input: refs.input, revises: refs.revision}
 }
 
 // reportIssues reports what CEL found, with the column in the expression. In a block scalar the

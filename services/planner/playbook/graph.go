@@ -25,6 +25,9 @@ func (k *compiler) graph() {
 		k.scopes(k.book.byID[id])
 	}
 	k.book.Steps = k.sorted()
+	for _, s := range k.book.Steps {
+		s.trace()
+	}
 	for _, l := range k.book.loops {
 		slices.SortFunc(l.Body, func(a, b string) int {
 			return slices.IndexFunc(k.book.Steps, func(s *Step) bool { return s.ID == a }) -

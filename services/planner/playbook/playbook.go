@@ -110,6 +110,13 @@ type Step struct {
 	Risk         Risk
 	SideEffects  bool
 	Optional     bool // its failure does not fail the plan
+	// Releases are the fields of its data that may be believed when they keep to a closed schema.
+	Releases []Release
+
+	// Sources are those of everything it is sent; InputSources those of each input, and
+	// Condition those of When.
+	Sources, Condition Sources
+	InputSources       map[string]Sources
 
 	index int // position in the file
 }
@@ -124,7 +131,9 @@ type Loop struct {
 	From  string   // the first step that runs again
 	Body  []string // From, Judge and every step between them, in topological order
 	Until *Expression
-	Max   int // revisions, 1 to MaxRevisions; the body runs at most Max+1 times
+	// Sources are those of Until.
+	Sources Sources
+	Max     int // revisions, 1 to MaxRevisions; the body runs at most Max+1 times
 	// ContinueWhenExhausted lets the plan go on with the last result when Until is still false after
 	// Max revisions. Otherwise the plan fails.
 	ContinueWhenExhausted bool
@@ -135,6 +144,8 @@ type Compensation struct {
 	Agent  string
 	Skill  string
 	Inputs Template
+	// Sources are those of Inputs.
+	Sources Sources
 }
 
 // Match says which requests a playbook takes. A playbook without skills and condition is taken only by name.

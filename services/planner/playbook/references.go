@@ -25,6 +25,8 @@ func (k *compiler) references(c cursor, tree *ast.AST) *refs {
 // refs are the variables an expression reads.
 type refs struct {
 	steps    map[string]bool
+	fields   []Field
+	input    bool
 	revision bool
 }
 
@@ -59,6 +61,8 @@ func (w *refWalk) walk(e ast.Expr) {
 	switch e.Kind() {
 	case ast.IdentKind:
 		switch e.AsIdent() {
+		case "input":
+			w.refs.input = true
 		case "revision":
 			w.refs.revision = true
 		case "steps":
@@ -107,6 +111,11 @@ func (w *refWalk) variable(name string, fields []string) {
 			return
 		}
 		w.refs.steps[id] = true
+		field := Field{Step: id}
+		if len(fields) > 3 && fields[1] == "output" && fields[2] == "data" {
+			field.Path = slices.Clone(fields[3:])
+		}
+		w.refs.fields = append(w.refs.fields, field)
 		w.known("steps."+id, fields[1:], stepFields)
 		if len(fields) > 1 && fields[1] == "output" {
 			w.known("steps."+id+".output", fields[2:], outputFields)
@@ -118,6 +127,7 @@ func (w *refWalk) variable(name string, fields []string) {
 			w.known("revision.feedback", fields[1:], outputFields)
 		}
 	case "input":
+		w.refs.input = true
 		if w.inputFields != nil {
 			w.known("input", fields, w.inputFields)
 		}

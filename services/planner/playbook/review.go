@@ -153,22 +153,31 @@ func (d *decision) failUnder(t *Threshold, verdict *Verdict) {
 
 // decided looks at what people decided. False ends the decision.
 func (d *decision) decided(s *Step) bool {
-	data := d.run.Steps[s.ID].Output.Data
-	switch data["decision"] {
+	failure := Decision(fmt.Sprintf("step %q", s.ID), d.run.Steps[s.ID].Output)
+	if failure != nil {
+		failure.Step = s.ID
+		d.next = Next{Failure: failure}
+	}
+	return failure == nil
+}
+
+// Decision reads what people decided on something; nil means that they approved.
+func Decision(what string, output Output) *Failure {
+	kind, reason := Rejected, ""
+	switch output.Data["decision"] {
 	case Approved:
-		return true
+		return nil
 	case Refused:
-		reason := fmt.Sprintf("step %q: it was rejected", s.ID)
-		if why := against(data); why != "" {
+		reason = what + ": it was rejected"
+		if why := against(output.Data); why != "" {
 			reason += ": " + why
 		}
-		d.fail(s.ID, Rejected, reason)
 	case Expired:
-		d.fail(s.ID, Rejected, fmt.Sprintf("step %q: nobody decided in time, which counts as a rejection", s.ID))
+		reason = what + ": nobody decided in time, which counts as a rejection"
 	default:
-		d.fail(s.ID, StepFailed, fmt.Sprintf("step %q gave no decision", s.ID))
+		kind, reason = StepFailed, what+" gave no decision"
 	}
-	return false
+	return &Failure{Kind: kind, Reasons: []string{reason}}
 }
 
 // against is why it was not approved: in the words of the last person who said so, whose name

@@ -11,7 +11,7 @@ import (
 	"sabha.dev/chassis/strictyaml"
 )
 
-var stepKeys = []string{"id", "description", "agent", "skill", "inputs", "needs", "when", "budget", "retries", "revise", "compensation", "risk", "side_effects", "optional"}
+var stepKeys = []string{"id", "description", "agent", "skill", "inputs", "needs", "when", "budget", "retries", "revise", "compensation", "risk", "side_effects", "optional", "release"}
 
 // stepIDs reads the ids first: expressions of any step may name any other.
 func (k *compiler) stepIDs(c cursor) {
@@ -144,6 +144,9 @@ func (k *compiler) calls(s *Step) {
 	}
 	if s.Decides() {
 		k.reviewInputs(src, s)
+	}
+	if c, ok := f["release"]; ok {
+		s.Releases = k.releases(c)
 	}
 	if c, ok := f["when"]; ok {
 		s.When = k.condition(c, k.envs.loop)

@@ -129,7 +129,9 @@ type Plan struct {
 	ForkedFrom string `protobuf:"bytes,8,opt,name=forked_from,json=forkedFrom,proto3" json:"forked_from,omitempty"`
 	ForkedAt   string `protobuf:"bytes,9,opt,name=forked_at,json=forkedAt,proto3" json:"forked_at,omitempty"`
 	// Whether it has ended and may be forked.
-	MayFork       bool `protobuf:"varint,10,opt,name=may_fork,json=mayFork,proto3" json:"may_fork,omitempty"`
+	MayFork bool `protobuf:"varint,10,opt,name=may_fork,json=mayFork,proto3" json:"may_fork,omitempty"`
+	// Labels of the input.
+	Labels        *Labels `protobuf:"bytes,11,opt,name=labels,proto3" json:"labels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -234,10 +236,148 @@ func (x *Plan) GetMayFork() bool {
 	return false
 }
 
+func (x *Plan) GetLabels() *Labels {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+// Labels of data: whether it may be believed and who may see it. What is empty nobody has
+// stated.
+type Labels struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// trusted or untrusted.
+	Integrity string `protobuf:"bytes,1,opt,name=integrity,proto3" json:"integrity,omitempty"`
+	// public, internal or sensitive.
+	Confidentiality string `protobuf:"bytes,2,opt,name=confidentiality,proto3" json:"confidentiality,omitempty"`
+	// Classes of sensitive fields that were found in it.
+	Classes []string `protobuf:"bytes,3,rep,name=classes,proto3" json:"classes,omitempty"`
+	// Classes whose values were replaced by tokens.
+	Tokenised     []string `protobuf:"bytes,4,rep,name=tokenised,proto3" json:"tokenised,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Labels) Reset() {
+	*x = Labels{}
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Labels) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Labels) ProtoMessage() {}
+
+func (x *Labels) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Labels.ProtoReflect.Descriptor instead.
+func (*Labels) Descriptor() ([]byte, []int) {
+	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Labels) GetIntegrity() string {
+	if x != nil {
+		return x.Integrity
+	}
+	return ""
+}
+
+func (x *Labels) GetConfidentiality() string {
+	if x != nil {
+		return x.Confidentiality
+	}
+	return ""
+}
+
+func (x *Labels) GetClasses() []string {
+	if x != nil {
+		return x.Classes
+	}
+	return nil
+}
+
+func (x *Labels) GetTokenised() []string {
+	if x != nil {
+		return x.Tokenised
+	}
+	return nil
+}
+
+// Release is a field that may be believed in spite of the labels of the whole.
+type Release struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A field of the output's data, or "inputs" for all that the step was sent.
+	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
+	// schema: it keeps to the closed schema that the playbook gives. approval: a person
+	// approved exactly these bytes.
+	By            string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Release) Reset() {
+	*x = Release{}
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Release) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Release) ProtoMessage() {}
+
+func (x *Release) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Release.ProtoReflect.Descriptor instead.
+func (*Release) Descriptor() ([]byte, []int) {
+	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Release) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *Release) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
 type Step struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Step  string                 `protobuf:"bytes,1,opt,name=step,proto3" json:"step,omitempty"`
-	// step or compensation.
+	// step, approval (people are asked whether a step may act, or the request begin) or
+	// compensation.
 	Kind        string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
 	Agent       string `protobuf:"bytes,4,opt,name=agent,proto3" json:"agent,omitempty"`
@@ -258,20 +398,25 @@ type Step struct {
 	StartedAt   *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
 	EndedAt     *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
 	// When it is tried again; absent when no try is pending.
-	RetryAt       *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=retry_at,json=retryAt,proto3" json:"retry_at,omitempty"`
-	DueAt         *timestamppb.Timestamp `protobuf:"bytes,17,opt,name=due_at,json=dueAt,proto3" json:"due_at,omitempty"`
-	Inputs        *structpb.Value        `protobuf:"bytes,18,opt,name=inputs,proto3" json:"inputs,omitempty"`
-	Output        *structpb.Value        `protobuf:"bytes,19,opt,name=output,proto3" json:"output,omitempty"`
-	Risk          string                 `protobuf:"bytes,20,opt,name=risk,proto3" json:"risk,omitempty"`
-	SideEffects   bool                   `protobuf:"varint,21,opt,name=side_effects,json=sideEffects,proto3" json:"side_effects,omitempty"`
-	Optional      bool                   `protobuf:"varint,22,opt,name=optional,proto3" json:"optional,omitempty"`
+	RetryAt     *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=retry_at,json=retryAt,proto3" json:"retry_at,omitempty"`
+	DueAt       *timestamppb.Timestamp `protobuf:"bytes,17,opt,name=due_at,json=dueAt,proto3" json:"due_at,omitempty"`
+	Inputs      *structpb.Value        `protobuf:"bytes,18,opt,name=inputs,proto3" json:"inputs,omitempty"`
+	Output      *structpb.Value        `protobuf:"bytes,19,opt,name=output,proto3" json:"output,omitempty"`
+	Risk        string                 `protobuf:"bytes,20,opt,name=risk,proto3" json:"risk,omitempty"`
+	SideEffects bool                   `protobuf:"varint,21,opt,name=side_effects,json=sideEffects,proto3" json:"side_effects,omitempty"`
+	Optional    bool                   `protobuf:"varint,22,opt,name=optional,proto3" json:"optional,omitempty"`
+	// Labels of what it was sent, joined with those of its condition and its loop's
+	// verdict, and of what it answered.
+	Labels        *Labels    `protobuf:"bytes,23,opt,name=labels,proto3" json:"labels,omitempty"`
+	OutputLabels  *Labels    `protobuf:"bytes,24,opt,name=output_labels,json=outputLabels,proto3" json:"output_labels,omitempty"`
+	Released      []*Release `protobuf:"bytes,25,rep,name=released,proto3" json:"released,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[3]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -283,7 +428,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[3]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -296,7 +441,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{3}
+	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Step) GetStep() string {
@@ -453,6 +598,27 @@ func (x *Step) GetOptional() bool {
 	return false
 }
 
+func (x *Step) GetLabels() *Labels {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *Step) GetOutputLabels() *Labels {
+	if x != nil {
+		return x.OutputLabels
+	}
+	return nil
+}
+
+func (x *Step) GetReleased() []*Release {
+	if x != nil {
+		return x.Released
+	}
+	return nil
+}
+
 type RetryStepRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
@@ -463,7 +629,7 @@ type RetryStepRequest struct {
 
 func (x *RetryStepRequest) Reset() {
 	*x = RetryStepRequest{}
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[4]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -475,7 +641,7 @@ func (x *RetryStepRequest) String() string {
 func (*RetryStepRequest) ProtoMessage() {}
 
 func (x *RetryStepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[4]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -488,7 +654,7 @@ func (x *RetryStepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryStepRequest.ProtoReflect.Descriptor instead.
 func (*RetryStepRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{4}
+	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RetryStepRequest) GetTaskId() string {
@@ -513,7 +679,7 @@ type RetryStepResponse struct {
 
 func (x *RetryStepResponse) Reset() {
 	*x = RetryStepResponse{}
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[5]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -525,7 +691,7 @@ func (x *RetryStepResponse) String() string {
 func (*RetryStepResponse) ProtoMessage() {}
 
 func (x *RetryStepResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[5]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -538,7 +704,7 @@ func (x *RetryStepResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryStepResponse.ProtoReflect.Descriptor instead.
 func (*RetryStepResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{5}
+	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{7}
 }
 
 type ForkPlanRequest struct {
@@ -551,7 +717,7 @@ type ForkPlanRequest struct {
 
 func (x *ForkPlanRequest) Reset() {
 	*x = ForkPlanRequest{}
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[6]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -563,7 +729,7 @@ func (x *ForkPlanRequest) String() string {
 func (*ForkPlanRequest) ProtoMessage() {}
 
 func (x *ForkPlanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[6]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -576,7 +742,7 @@ func (x *ForkPlanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkPlanRequest.ProtoReflect.Descriptor instead.
 func (*ForkPlanRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{6}
+	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ForkPlanRequest) GetTaskId() string {
@@ -602,7 +768,7 @@ type ForkPlanResponse struct {
 
 func (x *ForkPlanResponse) Reset() {
 	*x = ForkPlanResponse{}
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[7]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -614,7 +780,7 @@ func (x *ForkPlanResponse) String() string {
 func (*ForkPlanResponse) ProtoMessage() {}
 
 func (x *ForkPlanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[7]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -627,7 +793,7 @@ func (x *ForkPlanResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkPlanResponse.ProtoReflect.Descriptor instead.
 func (*ForkPlanResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{7}
+	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ForkPlanResponse) GetTaskId() string {
@@ -645,7 +811,7 @@ type ListPlaybooksRequest struct {
 
 func (x *ListPlaybooksRequest) Reset() {
 	*x = ListPlaybooksRequest{}
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[8]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -657,7 +823,7 @@ func (x *ListPlaybooksRequest) String() string {
 func (*ListPlaybooksRequest) ProtoMessage() {}
 
 func (x *ListPlaybooksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[8]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -670,7 +836,7 @@ func (x *ListPlaybooksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPlaybooksRequest.ProtoReflect.Descriptor instead.
 func (*ListPlaybooksRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{8}
+	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{10}
 }
 
 type ListPlaybooksResponse struct {
@@ -682,7 +848,7 @@ type ListPlaybooksResponse struct {
 
 func (x *ListPlaybooksResponse) Reset() {
 	*x = ListPlaybooksResponse{}
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[9]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -694,7 +860,7 @@ func (x *ListPlaybooksResponse) String() string {
 func (*ListPlaybooksResponse) ProtoMessage() {}
 
 func (x *ListPlaybooksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[9]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -707,7 +873,7 @@ func (x *ListPlaybooksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPlaybooksResponse.ProtoReflect.Descriptor instead.
 func (*ListPlaybooksResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{9}
+	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListPlaybooksResponse) GetPlaybooks() []*PlaybookSummary {
@@ -734,7 +900,7 @@ type PlaybookSummary struct {
 
 func (x *PlaybookSummary) Reset() {
 	*x = PlaybookSummary{}
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[10]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -746,7 +912,7 @@ func (x *PlaybookSummary) String() string {
 func (*PlaybookSummary) ProtoMessage() {}
 
 func (x *PlaybookSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[10]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -759,7 +925,7 @@ func (x *PlaybookSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaybookSummary.ProtoReflect.Descriptor instead.
 func (*PlaybookSummary) Descriptor() ([]byte, []int) {
-	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{10}
+	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PlaybookSummary) GetName() string {
@@ -829,7 +995,7 @@ type GetPlaybookRequest struct {
 
 func (x *GetPlaybookRequest) Reset() {
 	*x = GetPlaybookRequest{}
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[11]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -841,7 +1007,7 @@ func (x *GetPlaybookRequest) String() string {
 func (*GetPlaybookRequest) ProtoMessage() {}
 
 func (x *GetPlaybookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[11]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -854,7 +1020,7 @@ func (x *GetPlaybookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPlaybookRequest.ProtoReflect.Descriptor instead.
 func (*GetPlaybookRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{11}
+	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetPlaybookRequest) GetName() string {
@@ -888,7 +1054,7 @@ type GetPlaybookResponse struct {
 
 func (x *GetPlaybookResponse) Reset() {
 	*x = GetPlaybookResponse{}
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[12]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -900,7 +1066,7 @@ func (x *GetPlaybookResponse) String() string {
 func (*GetPlaybookResponse) ProtoMessage() {}
 
 func (x *GetPlaybookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[12]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -913,7 +1079,7 @@ func (x *GetPlaybookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPlaybookResponse.ProtoReflect.Descriptor instead.
 func (*GetPlaybookResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{12}
+	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetPlaybookResponse) GetSummary() *PlaybookSummary {
@@ -959,7 +1125,7 @@ const file_sabha_planner_v1_planner_proto_rawDesc = "" +
 	"\x0eGetPlanRequest\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\"=\n" +
 	"\x0fGetPlanResponse\x12*\n" +
-	"\x04plan\x18\x01 \x01(\v2\x16.sabha.planner.v1.PlanR\x04plan\"\xbb\x02\n" +
+	"\x04plan\x18\x01 \x01(\v2\x16.sabha.planner.v1.PlanR\x04plan\"\xed\x02\n" +
 	"\x04Plan\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x1a\n" +
 	"\bplaybook\x18\x02 \x01(\tR\bplaybook\x12\x18\n" +
@@ -972,7 +1138,16 @@ const file_sabha_planner_v1_planner_proto_rawDesc = "" +
 	"forkedFrom\x12\x1b\n" +
 	"\tforked_at\x18\t \x01(\tR\bforkedAt\x12\x19\n" +
 	"\bmay_fork\x18\n" +
-	" \x01(\bR\amayFork\"\xeb\x05\n" +
+	" \x01(\bR\amayFork\x120\n" +
+	"\x06labels\x18\v \x01(\v2\x18.sabha.planner.v1.LabelsR\x06labels\"\x88\x01\n" +
+	"\x06Labels\x12\x1c\n" +
+	"\tintegrity\x18\x01 \x01(\tR\tintegrity\x12(\n" +
+	"\x0fconfidentiality\x18\x02 \x01(\tR\x0fconfidentiality\x12\x18\n" +
+	"\aclasses\x18\x03 \x03(\tR\aclasses\x12\x1c\n" +
+	"\ttokenised\x18\x04 \x03(\tR\ttokenised\"/\n" +
+	"\aRelease\x12\x14\n" +
+	"\x05field\x18\x01 \x01(\tR\x05field\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\"\x93\a\n" +
 	"\x04Step\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\tR\x04step\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12 \n" +
@@ -997,7 +1172,10 @@ const file_sabha_planner_v1_planner_proto_rawDesc = "" +
 	"\x06output\x18\x13 \x01(\v2\x16.google.protobuf.ValueR\x06output\x12\x12\n" +
 	"\x04risk\x18\x14 \x01(\tR\x04risk\x12!\n" +
 	"\fside_effects\x18\x15 \x01(\bR\vsideEffects\x12\x1a\n" +
-	"\boptional\x18\x16 \x01(\bR\boptional\"?\n" +
+	"\boptional\x18\x16 \x01(\bR\boptional\x120\n" +
+	"\x06labels\x18\x17 \x01(\v2\x18.sabha.planner.v1.LabelsR\x06labels\x12=\n" +
+	"\routput_labels\x18\x18 \x01(\v2\x18.sabha.planner.v1.LabelsR\foutputLabels\x125\n" +
+	"\breleased\x18\x19 \x03(\v2\x19.sabha.planner.v1.ReleaseR\breleased\"?\n" +
 	"\x10RetryStepRequest\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\tR\x04step\"\x13\n" +
@@ -1050,56 +1228,62 @@ func file_sabha_planner_v1_planner_proto_rawDescGZIP() []byte {
 	return file_sabha_planner_v1_planner_proto_rawDescData
 }
 
-var file_sabha_planner_v1_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_sabha_planner_v1_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_sabha_planner_v1_planner_proto_goTypes = []any{
 	(*GetPlanRequest)(nil),        // 0: sabha.planner.v1.GetPlanRequest
 	(*GetPlanResponse)(nil),       // 1: sabha.planner.v1.GetPlanResponse
 	(*Plan)(nil),                  // 2: sabha.planner.v1.Plan
-	(*Step)(nil),                  // 3: sabha.planner.v1.Step
-	(*RetryStepRequest)(nil),      // 4: sabha.planner.v1.RetryStepRequest
-	(*RetryStepResponse)(nil),     // 5: sabha.planner.v1.RetryStepResponse
-	(*ForkPlanRequest)(nil),       // 6: sabha.planner.v1.ForkPlanRequest
-	(*ForkPlanResponse)(nil),      // 7: sabha.planner.v1.ForkPlanResponse
-	(*ListPlaybooksRequest)(nil),  // 8: sabha.planner.v1.ListPlaybooksRequest
-	(*ListPlaybooksResponse)(nil), // 9: sabha.planner.v1.ListPlaybooksResponse
-	(*PlaybookSummary)(nil),       // 10: sabha.planner.v1.PlaybookSummary
-	(*GetPlaybookRequest)(nil),    // 11: sabha.planner.v1.GetPlaybookRequest
-	(*GetPlaybookResponse)(nil),   // 12: sabha.planner.v1.GetPlaybookResponse
-	nil,                           // 13: sabha.planner.v1.PlaybookSummary.RunsEntry
-	(*structpb.Struct)(nil),       // 14: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
-	(*structpb.Value)(nil),        // 16: google.protobuf.Value
+	(*Labels)(nil),                // 3: sabha.planner.v1.Labels
+	(*Release)(nil),               // 4: sabha.planner.v1.Release
+	(*Step)(nil),                  // 5: sabha.planner.v1.Step
+	(*RetryStepRequest)(nil),      // 6: sabha.planner.v1.RetryStepRequest
+	(*RetryStepResponse)(nil),     // 7: sabha.planner.v1.RetryStepResponse
+	(*ForkPlanRequest)(nil),       // 8: sabha.planner.v1.ForkPlanRequest
+	(*ForkPlanResponse)(nil),      // 9: sabha.planner.v1.ForkPlanResponse
+	(*ListPlaybooksRequest)(nil),  // 10: sabha.planner.v1.ListPlaybooksRequest
+	(*ListPlaybooksResponse)(nil), // 11: sabha.planner.v1.ListPlaybooksResponse
+	(*PlaybookSummary)(nil),       // 12: sabha.planner.v1.PlaybookSummary
+	(*GetPlaybookRequest)(nil),    // 13: sabha.planner.v1.GetPlaybookRequest
+	(*GetPlaybookResponse)(nil),   // 14: sabha.planner.v1.GetPlaybookResponse
+	nil,                           // 15: sabha.planner.v1.PlaybookSummary.RunsEntry
+	(*structpb.Struct)(nil),       // 16: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
+	(*structpb.Value)(nil),        // 18: google.protobuf.Value
 }
 var file_sabha_planner_v1_planner_proto_depIdxs = []int32{
 	2,  // 0: sabha.planner.v1.GetPlanResponse.plan:type_name -> sabha.planner.v1.Plan
-	14, // 1: sabha.planner.v1.Plan.input:type_name -> google.protobuf.Struct
-	3,  // 2: sabha.planner.v1.Plan.steps:type_name -> sabha.planner.v1.Step
-	15, // 3: sabha.planner.v1.Step.started_at:type_name -> google.protobuf.Timestamp
-	15, // 4: sabha.planner.v1.Step.ended_at:type_name -> google.protobuf.Timestamp
-	15, // 5: sabha.planner.v1.Step.retry_at:type_name -> google.protobuf.Timestamp
-	15, // 6: sabha.planner.v1.Step.due_at:type_name -> google.protobuf.Timestamp
-	16, // 7: sabha.planner.v1.Step.inputs:type_name -> google.protobuf.Value
-	16, // 8: sabha.planner.v1.Step.output:type_name -> google.protobuf.Value
-	10, // 9: sabha.planner.v1.ListPlaybooksResponse.playbooks:type_name -> sabha.planner.v1.PlaybookSummary
-	13, // 10: sabha.planner.v1.PlaybookSummary.runs:type_name -> sabha.planner.v1.PlaybookSummary.RunsEntry
-	15, // 11: sabha.planner.v1.PlaybookSummary.last_run_at:type_name -> google.protobuf.Timestamp
-	10, // 12: sabha.planner.v1.GetPlaybookResponse.summary:type_name -> sabha.planner.v1.PlaybookSummary
-	3,  // 13: sabha.planner.v1.GetPlaybookResponse.steps:type_name -> sabha.planner.v1.Step
-	0,  // 14: sabha.planner.v1.PlannerService.GetPlan:input_type -> sabha.planner.v1.GetPlanRequest
-	4,  // 15: sabha.planner.v1.PlannerService.RetryStep:input_type -> sabha.planner.v1.RetryStepRequest
-	6,  // 16: sabha.planner.v1.PlannerService.ForkPlan:input_type -> sabha.planner.v1.ForkPlanRequest
-	8,  // 17: sabha.planner.v1.PlannerService.ListPlaybooks:input_type -> sabha.planner.v1.ListPlaybooksRequest
-	11, // 18: sabha.planner.v1.PlannerService.GetPlaybook:input_type -> sabha.planner.v1.GetPlaybookRequest
-	1,  // 19: sabha.planner.v1.PlannerService.GetPlan:output_type -> sabha.planner.v1.GetPlanResponse
-	5,  // 20: sabha.planner.v1.PlannerService.RetryStep:output_type -> sabha.planner.v1.RetryStepResponse
-	7,  // 21: sabha.planner.v1.PlannerService.ForkPlan:output_type -> sabha.planner.v1.ForkPlanResponse
-	9,  // 22: sabha.planner.v1.PlannerService.ListPlaybooks:output_type -> sabha.planner.v1.ListPlaybooksResponse
-	12, // 23: sabha.planner.v1.PlannerService.GetPlaybook:output_type -> sabha.planner.v1.GetPlaybookResponse
-	19, // [19:24] is the sub-list for method output_type
-	14, // [14:19] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	16, // 1: sabha.planner.v1.Plan.input:type_name -> google.protobuf.Struct
+	5,  // 2: sabha.planner.v1.Plan.steps:type_name -> sabha.planner.v1.Step
+	3,  // 3: sabha.planner.v1.Plan.labels:type_name -> sabha.planner.v1.Labels
+	17, // 4: sabha.planner.v1.Step.started_at:type_name -> google.protobuf.Timestamp
+	17, // 5: sabha.planner.v1.Step.ended_at:type_name -> google.protobuf.Timestamp
+	17, // 6: sabha.planner.v1.Step.retry_at:type_name -> google.protobuf.Timestamp
+	17, // 7: sabha.planner.v1.Step.due_at:type_name -> google.protobuf.Timestamp
+	18, // 8: sabha.planner.v1.Step.inputs:type_name -> google.protobuf.Value
+	18, // 9: sabha.planner.v1.Step.output:type_name -> google.protobuf.Value
+	3,  // 10: sabha.planner.v1.Step.labels:type_name -> sabha.planner.v1.Labels
+	3,  // 11: sabha.planner.v1.Step.output_labels:type_name -> sabha.planner.v1.Labels
+	4,  // 12: sabha.planner.v1.Step.released:type_name -> sabha.planner.v1.Release
+	12, // 13: sabha.planner.v1.ListPlaybooksResponse.playbooks:type_name -> sabha.planner.v1.PlaybookSummary
+	15, // 14: sabha.planner.v1.PlaybookSummary.runs:type_name -> sabha.planner.v1.PlaybookSummary.RunsEntry
+	17, // 15: sabha.planner.v1.PlaybookSummary.last_run_at:type_name -> google.protobuf.Timestamp
+	12, // 16: sabha.planner.v1.GetPlaybookResponse.summary:type_name -> sabha.planner.v1.PlaybookSummary
+	5,  // 17: sabha.planner.v1.GetPlaybookResponse.steps:type_name -> sabha.planner.v1.Step
+	0,  // 18: sabha.planner.v1.PlannerService.GetPlan:input_type -> sabha.planner.v1.GetPlanRequest
+	6,  // 19: sabha.planner.v1.PlannerService.RetryStep:input_type -> sabha.planner.v1.RetryStepRequest
+	8,  // 20: sabha.planner.v1.PlannerService.ForkPlan:input_type -> sabha.planner.v1.ForkPlanRequest
+	10, // 21: sabha.planner.v1.PlannerService.ListPlaybooks:input_type -> sabha.planner.v1.ListPlaybooksRequest
+	13, // 22: sabha.planner.v1.PlannerService.GetPlaybook:input_type -> sabha.planner.v1.GetPlaybookRequest
+	1,  // 23: sabha.planner.v1.PlannerService.GetPlan:output_type -> sabha.planner.v1.GetPlanResponse
+	7,  // 24: sabha.planner.v1.PlannerService.RetryStep:output_type -> sabha.planner.v1.RetryStepResponse
+	9,  // 25: sabha.planner.v1.PlannerService.ForkPlan:output_type -> sabha.planner.v1.ForkPlanResponse
+	11, // 26: sabha.planner.v1.PlannerService.ListPlaybooks:output_type -> sabha.planner.v1.ListPlaybooksResponse
+	14, // 27: sabha.planner.v1.PlannerService.GetPlaybook:output_type -> sabha.planner.v1.GetPlaybookResponse
+	23, // [23:28] is the sub-list for method output_type
+	18, // [18:23] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_sabha_planner_v1_planner_proto_init() }
@@ -1113,7 +1297,7 @@ func file_sabha_planner_v1_planner_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sabha_planner_v1_planner_proto_rawDesc), len(file_sabha_planner_v1_planner_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

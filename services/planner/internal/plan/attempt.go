@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"sabha.dev/chassis/label"
 	"sabha.dev/services/planner/playbook"
 )
 
@@ -48,13 +49,22 @@ func (i *interpreter) take(rep report) bool {
 		i.attemptFailed(r, rep.reason, rep.again && rep.state == playbook.Failed, rep.fresh)
 		return !i.busy[rep.key]
 	}
-	i.settle(r, rep.state, "")
-	r.Output = rep.output
+	i.complete(r, rep)
 	i.hold = i.hold || rep.volatile
 	return true
 }
 
+// complete settles a row with what it answered.
+func (i *interpreter) complete(r *row, rep report) {
+	r.Output = rep.output
+	r.came(i.plan.book.Step(r.Step), rep.labels)
+	i.settle(r, playbook.Completed, "")
+}
+
 func (i *interpreter) settle(r *row, state playbook.State, reason string) {
+	if state == playbook.Failed || state == playbook.Canceled {
+		r.Out = label.Join(r.In, untrusted) // an agent may have chosen to fail
+	}
 	r.State, r.Reason, r.EndedAt, r.WaitsFor, r.Answer = state, reason, i.p.Clock.Now(), "", ""
 	i.p.Counts.settled(r.Agent, state, r.EndedAt.Sub(r.StartedAt))
 	i.mark(r)

@@ -15,6 +15,7 @@ import (
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/label"
 	"sabha.dev/services/planner/playbook"
 )
 
@@ -47,7 +48,7 @@ func (p *plan) message(r *row) (*a2apb.Message, error) {
 		return nil, err
 	}
 	return &a2apb.Message{
-		MessageId: messageID(p.task, r), ContextId: p.context, Role: a2apb.Role_ROLE_USER, Parts: []*a2apb.Part{inputs},
+		MessageId: messageID(p.task, r), ContextId: p.context, Role: a2apb.Role_ROLE_USER, Parts: []*a2apb.Part{r.In.Put(inputs)},
 		Metadata: &structpb.Struct{Fields: map[string]*structpb.Value{
 			ext.Skill: structpb.NewStringValue(r.Skill), ext.Step: structpb.NewStringValue(r.Step),
 		}},
@@ -171,7 +172,8 @@ func (p *Planner) send(ctx, wait context.Context, pl *plan, r row, limit time.Du
 		return failed(rep, err)
 	}
 	if msg := res.GetMessage(); msg != nil {
-		rep.state, rep.volatile, rep.output = playbook.Completed, true, outputOf("", "", msg.GetParts())
+		rep.state, rep.volatile = playbook.Completed, true
+		rep.output, rep.labels = outputOf("", "", msg.GetParts()), label.Of(msg.GetParts()...)
 		return rep
 	}
 	return observe(rep, res.GetTask())

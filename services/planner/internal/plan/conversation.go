@@ -10,13 +10,16 @@ import (
 
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/ext"
+	"sabha.dev/chassis/label"
 	"sabha.dev/services/planner/playbook"
 )
 
 // messages are those that the client has sent to the task so far.
-func (i *interpreter) messages() []*a2apb.Message {
+func (i *interpreter) messages() []*a2apb.Message { return userMessages(i.run.Task()) }
+
+func userMessages(t *a2apb.Task) []*a2apb.Message {
 	var list []*a2apb.Message
-	for _, m := range i.run.Task().GetHistory() {
+	for _, m := range t.GetHistory() {
 		if m.GetRole() == a2apb.Role_ROLE_USER {
 			list = append(list, m)
 		}
@@ -80,6 +83,7 @@ func (i *interpreter) hear() {
 // answered puts the client's message on its way to the child that asked.
 func (i *interpreter) answered(r *row, m *a2apb.Message) {
 	i.resumed(r, i.p.Clock.Now())
+	r.In = label.Join(r.In, asked([]*a2apb.Message{m}, i.run.Request().Caller))
 	r.Answer = m.GetMessageId()
 }
 

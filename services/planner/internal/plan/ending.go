@@ -14,6 +14,7 @@ import (
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/engine"
 	"sabha.dev/chassis/ext"
+	"sabha.dev/chassis/label"
 	"sabha.dev/services/planner/playbook"
 )
 
@@ -23,13 +24,14 @@ const unwindFor = 50 * time.Second
 
 // finish ends a plan with its answer.
 func (i *interpreter) finish(result *playbook.Result) (agent.Outcome, error) {
-	parts := []*a2apb.Part{agent.Text(result.Text)}
+	text, data := i.plan.book.Output.Sources()
+	parts := []*a2apb.Part{i.plan.labels(text, "", 0).Put(agent.Text(result.Text))}
 	if len(result.Data) > 0 {
-		data, err := agent.Data(result.Data)
+		part, err := agent.Data(result.Data)
 		if err != nil {
 			return agent.Outcome{}, err
 		}
-		parts = append(parts, data)
+		parts = append(parts, i.plan.labels(data, "", 0).Put(part))
 	}
 	rows, err := i.p.Rows.write(i.plan, i.changed...)
 	if err != nil {
@@ -183,7 +185,7 @@ func (i *interpreter) undo(u unwinding, done *row) error {
 			r.Reason = rep.reason
 			lost++
 		case rep.state == playbook.Completed:
-			r.Output = rep.output
+			r.Output, r.Out = rep.output, label.Join(r.In, known(rep.labels))
 			i.settle(r, playbook.Completed, "")
 		case rep.waitsFor != "":
 			i.settle(r, playbook.Failed, "it waits for an answer: "+showText(rep.ask))
@@ -227,6 +229,7 @@ func (i *interpreter) compensation(ctx context.Context, done *row) (*row, error)
 		Skill: s.Compensation.Skill, StartedAt: i.p.Clock.Now(),
 	}
 	inputs, err := i.plan.book.CompensationInputs(s, i.plan.at(s.Loop, done.Round))
+	r.In = i.plan.labels(s.Compensation.Sources, s.Loop, done.Round)
 	if r.Inputs = inputs; err != nil {
 		i.settle(r, playbook.Failed, err.Error())
 	}

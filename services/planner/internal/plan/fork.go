@@ -22,7 +22,7 @@ func (p *plan) fork(step string) *plan {
 		}
 	}
 	f := &plan{
-		context: p.context, book: p.book, input: p.input, loops: maps.Clone(p.loops), phase: running, rows: map[rowKey]*row{},
+		context: p.context, book: p.book, input: p.input, inputLabels: p.inputLabels, loops: maps.Clone(p.loops), phase: running, rows: map[rowKey]*row{},
 		forkedFrom: p.task, forkedAt: step,
 	}
 	for judge := range f.loops {
@@ -37,6 +37,16 @@ func (p *plan) fork(step string) *plan {
 		r := *p.current(s)
 		r.Round, r.Kept = f.loops[s.Loop].Round, true
 		f.rows[r.key()] = &r
+		if a := p.rows[approval(s, r.Round)]; a != nil {
+			asked := *a
+			asked.Kept = true
+			f.rows[asked.key()] = &asked
+		}
+	}
+	if c := p.rows[confirmation]; c != nil && c.State == playbook.Completed {
+		kept := *c
+		kept.Kept = true
+		f.rows[kept.key()] = &kept
 	}
 	return f
 }

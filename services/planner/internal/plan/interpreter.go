@@ -9,6 +9,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
 	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/label"
 	"sabha.dev/chassis/trace"
 	"sabha.dev/services/planner/playbook"
 )
@@ -43,8 +44,10 @@ type interpreter struct {
 	// hold is set when the next commit must be durable before anything starts that
 	// builds on it: an output that exists nowhere else, or what people are shown.
 	hold bool
-	// shown is the interruption that readers were told last.
-	shown string
+	// told is the interruption that readers were told last.
+	told string
+	// confirm is why a person must confirm the request before it begins; empty for no need.
+	confirm string
 	// calls ends the goroutines of this run; waits only their waiting.
 	calls, waits context.Context
 	stopWaiting  context.CancelFunc
@@ -54,8 +57,8 @@ type interpreter struct {
 
 func newInterpreter(p *Planner, run agent.Run, pl *plan, status *a2apb.TaskStatus) *interpreter {
 	return &interpreter{
-		shown: showing(status.GetState(), status.GetMessage()),
-		p:     p, run: run, plan: pl, reports: make(chan report, len(pl.book.Steps)+1), busy: map[rowKey]bool{},
+		told: showing(status.GetState(), status.GetMessage()), confirm: toConfirm(run.Task()),
+		p: p, run: run, plan: pl, reports: make(chan report, len(pl.book.Steps)+1), busy: map[rowKey]bool{},
 		asks: map[rowKey]*a2apb.Message{}, lost: map[rowKey]silence{}, delayed: map[rowKey]chan struct{}{}, stale: map[rowKey]bool{},
 	}
 }
@@ -82,7 +85,7 @@ func (i *interpreter) loop(ctx context.Context) (agent.Outcome, error) {
 		if i.plan.phase != running {
 			return i.fail(ctx)
 		}
-		next := i.plan.book.Next(i.plan.run())
+		next, begin := i.decide()
 		if next.Done != nil {
 			return i.finish(next.Done)
 		}
@@ -96,9 +99,12 @@ func (i *interpreter) loop(ctx context.Context) (agent.Outcome, error) {
 			}
 			continue
 		}
-		if idle := len(next.Revise)+len(next.Skip)+len(next.Start) == 0; !idle || len(i.busy) > 0 {
-			if err := i.apply(ctx, next); err != nil {
+		if idle := len(next.Revise)+len(next.Skip)+len(begin) == 0; !idle || len(i.busy) > 0 {
+			if err := i.apply(ctx, next, begin); err != nil {
 				return agent.Outcome{}, err
+			}
+			if slices.ContainsFunc(begin, func(r *row) bool { return r.State.Settled() }) {
+				continue // it could not begin
 			}
 		}
 		if len(i.busy) == 0 {
@@ -120,7 +126,7 @@ func canceling(run agent.Run) bool {
 }
 
 // apply stores a decision and starts its steps.
-func (i *interpreter) apply(ctx context.Context, next playbook.Next) error {
+func (i *interpreter) apply(ctx context.Context, next playbook.Next, begin []*row) error {
 	now := i.p.Clock.Now()
 	for _, rev := range next.Revise {
 		i.plan.loops[rev.Loop.Judge] = playbook.LoopRun{Round: rev.Round, Feedback: rev.Feedback}
@@ -128,28 +134,23 @@ func (i *interpreter) apply(ctx context.Context, next playbook.Next) error {
 	for _, id := range next.Skip {
 		s := i.plan.book.Step(id)
 		i.p.Counts.settled(s.Agent, playbook.Skipped, 0)
-		i.put(&row{Kind: stepKind, Step: id, Round: i.plan.loops[s.Loop].Round, State: playbook.Skipped, Agent: s.Agent, Skill: s.Skill, StartedAt: now, EndedAt: now})
-	}
-	var started []*row
-	for _, st := range next.Start {
-		inputs := st.Inputs
-		if st.Step.Decides() {
-			// What people are shown must be what is sent again after a crash, or they are
-			// asked twice.
-			inputs, i.hold = i.snapshot(st), true
-		}
-		r := &row{
-			Kind: stepKind, Step: st.Step.ID, Round: st.Round, State: playbook.Running, Agent: st.Step.Agent, Skill: st.Step.Skill,
-			Inputs: inputs, StartedAt: now, DueAt: due(st.Step, now),
-		}
+		r := &row{Kind: stepKind, Step: id, Round: i.plan.loops[s.Loop].Round, State: playbook.Skipped, Agent: s.Agent, Skill: s.Skill, StartedAt: now, EndedAt: now}
+		r.Out = label.Join(i.plan.labels(s.Condition, s.Loop, r.Round), i.plan.verdict(s, r.Round))
 		i.put(r)
-		started = append(started, r)
+	}
+	for _, r := range begin {
+		// What people are shown must be what is sent again after a crash, or they are asked
+		// twice.
+		i.hold = i.hold || r.Agent == playbook.ReviewAgent && r.Skill == playbook.SkillReview
+		i.put(r)
 	}
 	if err := i.commit(ctx); err != nil {
 		return err
 	}
-	for _, r := range started {
-		i.follow(r)
+	for _, r := range begin {
+		if r.State == playbook.Running {
+			i.follow(r)
+		}
 	}
 	return nil
 }
@@ -188,9 +189,9 @@ func (i *interpreter) commit(ctx context.Context) error {
 	}
 	change := agent.Change{Rows: rows, Metadata: i.metadata()}
 	state, message := i.status()
-	if shown := showing(state, message); shown == "" || shown != i.shown {
+	if shown := showing(state, message); shown == "" || shown != i.told {
 		change.Events = []*a2apb.StreamResponse{i.progress(state, message)}
-		i.shown = shown
+		i.told = shown
 	}
 	i.changed = nil
 	if !i.hold {
@@ -268,7 +269,7 @@ func (i *interpreter) local(wait context.Context, r row, limit time.Duration) re
 	if err != nil {
 		return failed(report{key: r.key()}, err)
 	}
-	return report{key: r.key(), state: playbook.Completed, volatile: true, output: out}
+	return report{key: r.key(), state: playbook.Completed, volatile: true, output: out, labels: r.In}
 }
 
 // onLine is how long a step is waited for before it is only heard of: what is left
@@ -384,7 +385,7 @@ func (i *interpreter) pause(ctx context.Context) (agent.Outcome, error) {
 		return agent.Outcome{}, err
 	}
 	o := agent.Outcome{State: state, Message: message, Rows: rows, WakeAt: i.lookAgain()}
-	if i.shown == showing(state, message) {
+	if i.told == showing(state, message) {
 		o.Message = nil
 	}
 	return o, nil

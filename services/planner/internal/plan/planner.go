@@ -80,7 +80,7 @@ func (p *Planner) Run(ctx context.Context, run agent.Run) (agent.Outcome, error)
 		return agent.Canceled(agent.Text("Canceled. The plan had not begun.")), nil
 	case errors.Is(err, errNoPlan):
 		var ask *agent.Outcome
-		if pl, ask, err = p.begin(ctx, t); ask != nil {
+		if pl, ask, err = p.begin(ctx, t, run.Request().Caller); ask != nil {
 			return *ask, nil
 		}
 	case errors.Is(err, errNoPlaybook):
@@ -94,12 +94,15 @@ func (p *Planner) Run(ctx context.Context, run agent.Run) (agent.Outcome, error)
 		return agent.Outcome{}, err
 	}
 	pl.context = t.GetContextId()
+	if pl.inputLabels.IsZero() { // it began before labels were kept
+		pl.inputLabels = asked(userMessages(t), run.Request().Caller)
+	}
 	return newInterpreter(p, run, pl, t.GetStatus()).loop(ctx)
 }
 
 // begin chooses the playbook and completes its input from what the client has
 // said so far. What is missing is asked for.
-func (p *Planner) begin(ctx context.Context, t *a2apb.Task) (*plan, *agent.Outcome, error) {
+func (p *Planner) begin(ctx context.Context, t *a2apb.Task, caller string) (*plan, *agent.Outcome, error) {
 	first, text, data := said(t)
 	book, err := p.choose(first, text, data)
 	if err != nil {
@@ -114,7 +117,7 @@ func (p *Planner) begin(ctx context.Context, t *a2apb.Task) (*plan, *agent.Outco
 	if err := p.Books.keep(ctx, book, p.Clock.Now()); err != nil {
 		return nil, nil, err
 	}
-	return &plan{task: t.GetId(), book: book, input: input, loops: map[string]playbook.LoopRun{}, phase: running, rows: map[rowKey]*row{}}, nil, nil
+	return &plan{task: t.GetId(), book: book, input: input, inputLabels: asked(userMessages(t), caller), loops: map[string]playbook.LoopRun{}, phase: running, rows: map[rowKey]*row{}}, nil, nil
 }
 
 func (p *Planner) choose(first *a2apb.Message, text string, data map[string]any) (*playbook.Playbook, error) {

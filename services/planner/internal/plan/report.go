@@ -14,6 +14,7 @@ import (
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/label"
 	"sabha.dev/services/planner/playbook"
 )
 
@@ -23,6 +24,7 @@ type report struct {
 	// state is Completed, Failed, Canceled, or Running while the child goes on.
 	state    playbook.State
 	output   playbook.Output
+	labels   label.Labels // of the output
 	child    string
 	waitsFor string
 	ask      *a2apb.Message
@@ -51,7 +53,7 @@ func observe(rep report, t *a2apb.Task) report {
 		if len(parts) == 0 {
 			parts = t.GetStatus().GetMessage().GetParts()
 		}
-		rep.state, rep.output = playbook.Completed, outputOf(st.String(), t.GetId(), parts)
+		rep.state, rep.output, rep.labels = playbook.Completed, outputOf(st.String(), t.GetId(), parts), label.Of(parts...)
 	case a2apb.TaskState_TASK_STATE_FAILED:
 		rep.state, rep.again, rep.fresh, rep.reason = playbook.Failed, true, true, orElse(note, "the agent gave no reason")
 	case a2apb.TaskState_TASK_STATE_REJECTED:

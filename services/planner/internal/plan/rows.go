@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"sabha.dev/chassis/label"
 	"sabha.dev/chassis/sqldb"
 	"sabha.dev/services/planner/playbook"
 )
@@ -70,6 +71,7 @@ type row struct {
 	RetryAt time.Time
 	// DueAt is when the budget of the attempt ends. It stands still while people are awaited.
 	DueAt time.Time
+	marks
 	// Kept says that another plan did it, out of which this one was made. The row is as
 	// it was there.
 	Kept bool
@@ -95,10 +97,12 @@ type plan struct {
 	context string
 	book    *playbook.Playbook
 	input   map[string]any
-	loops   map[string]playbook.LoopRun
-	phase   phase
-	reasons []string
-	rows    map[rowKey]*row
+	// inputLabels are those of input: of all that the client has said to make it.
+	inputLabels label.Labels
+	loops       map[string]playbook.LoopRun
+	phase       phase
+	reasons     []string
+	rows        map[rowKey]*row
 	// forkedFrom is the task of the plan that this one was made out of, forkedAt the step
 	// that it began again at; empty for none.
 	forkedFrom, forkedAt string
@@ -166,19 +170,19 @@ type Rows struct {
 func OpenRows(ctx context.Context, db *sqldb.DB) (*Rows, error) {
 	r := &Rows{read: db.Read}
 	var err error
-	r.writePlan, err = db.Write.PrepareContext(ctx, db.Placeholders(`INSERT INTO plans (task_id, playbook, version, digest, input, loops, phase, reasons)
-		VALUES ($1,$2,$3,$4,$5,$6,$7,$8)
+	r.writePlan, err = db.Write.PrepareContext(ctx, db.Placeholders(`INSERT INTO plans (task_id, playbook, version, digest, input, loops, phase, reasons, labels)
+		VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
 		ON CONFLICT (task_id) DO UPDATE SET loops = excluded.loops, phase = excluded.phase, reasons = excluded.reasons`))
 	if err != nil {
 		return nil, fmt.Errorf("plans: %w", err)
 	}
 	r.writeStep, err = db.Write.PrepareContext(ctx, db.Placeholders(`INSERT INTO plan_steps (task_id, kind, step, round, attempt, call, state, waits_for,
-		asked_at, asked_after, answer, agent, skill, inputs, child_task, output, reason, started_at, ended_at, retry_at, due_at)
-		VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21)
+		asked_at, asked_after, answer, agent, skill, inputs, child_task, output, reason, started_at, ended_at, retry_at, due_at, labels)
+		VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22)
 		ON CONFLICT (task_id, kind, step, round) DO UPDATE SET attempt = excluded.attempt, call = excluded.call, state = excluded.state,
 		waits_for = excluded.waits_for, asked_at = excluded.asked_at, asked_after = excluded.asked_after, answer = excluded.answer,
 		child_task = excluded.child_task, output = excluded.output, reason = excluded.reason, started_at = excluded.started_at,
-		ended_at = excluded.ended_at, retry_at = excluded.retry_at, due_at = excluded.due_at`))
+		ended_at = excluded.ended_at, retry_at = excluded.retry_at, due_at = excluded.due_at, labels = excluded.labels`))
 	if err != nil {
 		return nil, fmt.Errorf("plan steps: %w", err)
 	}
@@ -200,7 +204,11 @@ func (d *Rows) write(p *plan, changed ...*row) (func(context.Context, *sql.Tx) e
 	if err != nil {
 		return nil, err
 	}
-	planArgs := []any{p.task, p.book.Name, string(p.book.Version), p.book.Digest, string(input), string(loops), string(p.phase), string(reasons)}
+	labels, err := marks{In: p.inputLabels}.encode()
+	if err != nil {
+		return nil, err
+	}
+	planArgs := []any{p.task, p.book.Name, string(p.book.Version), p.book.Digest, string(input), string(loops), string(p.phase), string(reasons), labels}
 	stepArgs := make([][]any, len(changed))
 	for i, r := range changed {
 		inputs, err := json.Marshal(r.Inputs)
@@ -211,10 +219,14 @@ func (d *Rows) write(p *plan, changed ...*row) (func(context.Context, *sql.Tx) e
 		if err != nil {
 			return nil, err
 		}
+		labels, err := r.encode()
+		if err != nil {
+			return nil, err
+		}
 		stepArgs[i] = []any{
 			p.task, string(r.Kind), r.Step, r.Round, r.Attempt, r.Call, string(r.State), r.WaitsFor, nanos(r.AskedAt), r.AskedAfter, r.Answer,
 			r.Agent, r.Skill, string(inputs), r.ChildTask, string(output), r.Reason,
-			nanos(r.StartedAt), nanos(r.EndedAt), nanos(r.RetryAt), nanos(r.DueAt),
+			nanos(r.StartedAt), nanos(r.EndedAt), nanos(r.RetryAt), nanos(r.DueAt), labels,
 		}
 	}
 	few := exceptions(p.task, changed)
@@ -251,9 +263,9 @@ var (
 // of its playbook only the name and version.
 func (d *Rows) load(ctx context.Context, books *Books, taskID string) (*plan, error) {
 	p := &plan{task: taskID, rows: map[rowKey]*row{}}
-	var name, version, digest, input, loops, reasons string
-	err := d.read.QueryRowContext(ctx, `SELECT playbook, version, digest, input, loops, phase, reasons, forked_from, forked_at FROM plans WHERE task_id = $1`, taskID).
-		Scan(&name, &version, &digest, &input, &loops, &p.phase, &reasons, &p.forkedFrom, &p.forkedAt)
+	var name, version, digest, input, loops, reasons, labels string
+	err := d.read.QueryRowContext(ctx, `SELECT playbook, version, digest, input, loops, phase, reasons, labels, forked_from, forked_at FROM plans WHERE task_id = $1`, taskID).
+		Scan(&name, &version, &digest, &input, &loops, &p.phase, &reasons, &labels, &p.forkedFrom, &p.forkedAt)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errNoPlan
 	}
@@ -270,22 +282,27 @@ func (d *Rows) load(ctx context.Context, books *Books, taskID string) (*plan, er
 	if err := errors.Join(json.Unmarshal([]byte(input), &p.input), json.Unmarshal([]byte(loops), &p.loops), json.Unmarshal([]byte(reasons), &p.reasons)); err != nil {
 		return nil, fmt.Errorf("plan of task %s: %w", taskID, err)
 	}
+	var own marks
+	if err := decode(labels, &own); err != nil {
+		return nil, fmt.Errorf("plan of task %s: %w", taskID, err)
+	}
+	p.inputLabels = own.In
 	rows, err := d.read.QueryContext(ctx, `SELECT kind, step, round, attempt, call, state, waits_for, asked_at, asked_after, answer, agent, skill, inputs,
-		child_task, output, reason, started_at, ended_at, retry_at, due_at, kept FROM plan_steps WHERE task_id = $1`, taskID)
+		child_task, output, reason, started_at, ended_at, retry_at, due_at, labels, kept FROM plan_steps WHERE task_id = $1`, taskID)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var r row
-		var inputs, output string
+		var inputs, output, labels string
 		var asked, started, ended, retry, due int64
 		var kept int
 		if err := rows.Scan(&r.Kind, &r.Step, &r.Round, &r.Attempt, &r.Call, &r.State, &r.WaitsFor, &asked, &r.AskedAfter, &r.Answer,
-			&r.Agent, &r.Skill, &inputs, &r.ChildTask, &output, &r.Reason, &started, &ended, &retry, &due, &kept); err != nil {
+			&r.Agent, &r.Skill, &inputs, &r.ChildTask, &output, &r.Reason, &started, &ended, &retry, &due, &labels, &kept); err != nil {
 			return nil, err
 		}
-		if err := errors.Join(json.Unmarshal([]byte(inputs), &r.Inputs), json.Unmarshal([]byte(output), &r.Output)); err != nil {
+		if err := errors.Join(json.Unmarshal([]byte(inputs), &r.Inputs), json.Unmarshal([]byte(output), &r.Output), decode(labels, &r.marks)); err != nil {
 			return nil, fmt.Errorf("plan of task %s, step %s: %w", taskID, r.Step, err)
 		}
 		r.Kept = kept != 0

@@ -31,17 +31,28 @@ const (
 // is now. What the playbook's author gave stays.
 func (i *interpreter) snapshot(st playbook.Start) map[string]any {
 	book, s := i.plan.book, st.Step
-	in := map[string]any{
-		"kind": book.Kind(s), "effect": effect(book, s), "request": i.request(), "sources": i.sources(s), "plan": i.steps(),
-		"product": book.Product, "risk": string(s.Risk), "playbook": book.Name, "step": s.ID, "reasons": []any{},
-	}
-	in["title"] = orElse(title(i.brief()), book.Name+": "+s.ID)
+	in := i.shown(s)
+	in["kind"], in["effect"], in["reasons"] = book.Kind(s), effect(book, s), []any{}
+	in["labels"] = asObject(i.plan.labels(s.InputSources["content"], s.Loop, st.Round))
 	if v := st.Verdict; v != nil {
 		in["confidence"], in["reasons"] = v.Confidence, texts(v.Reasons)
 	} else if s.Description != "" {
 		in["reasons"] = []any{s.Description}
 	}
 	maps.Copy(in, st.Inputs)
+	return in
+}
+
+// shown is what people see of a plan, whatever they are asked about a step or, with nil,
+// about the request.
+func (i *interpreter) shown(s *playbook.Step) map[string]any {
+	book := i.plan.book
+	in := map[string]any{"request": i.request(), "sources": []any{}, "plan": i.steps(), "product": book.Product, "risk": string(book.Risk), "playbook": book.Name}
+	about := book.Name
+	if s != nil {
+		in["sources"], in["risk"], in["step"], about = i.sources(s), string(s.Risk), s.ID, book.Name+": "+s.ID
+	}
+	in["title"] = orElse(title(i.brief()), about)
 	return in
 }
 

@@ -78,8 +78,7 @@ func (i *interpreter) collect(u unwinding) error {
 			}
 			switch rep.state {
 			case playbook.Completed:
-				r.Output = rep.output
-				i.settle(r, playbook.Completed, "")
+				i.complete(r, rep)
 			case playbook.Failed:
 				i.settle(r, playbook.Failed, rep.reason)
 			}
@@ -156,8 +155,7 @@ func (i *interpreter) ended(ctx context.Context, r *row) bool {
 	rep := i.p.look(ctx, *r)
 	switch rep.state {
 	case playbook.Completed:
-		r.Output = rep.output
-		i.settle(r, playbook.Completed, "")
+		i.complete(r, rep)
 	case playbook.Canceled:
 		i.settle(r, playbook.Canceled, stopped)
 	case playbook.Failed:

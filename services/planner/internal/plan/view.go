@@ -2,12 +2,15 @@ package plan
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"sabha.dev/chassis/label"
 	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 	"sabha.dev/services/planner/playbook"
 )
@@ -20,18 +23,23 @@ func (p *plan) view() (*plannerv1.Plan, error) {
 	}
 	v := &plannerv1.Plan{
 		TaskId: p.task, Playbook: p.book.Name, Version: string(p.book.Version), Phase: strings.ToLower(string(p.phase)), Input: input.GetStructValue(),
-		Reasons: p.reasons, ForkedFrom: p.forkedFrom, ForkedAt: p.forkedAt,
+		Reasons: p.reasons, ForkedFrom: p.forkedFrom, ForkedAt: p.forkedAt, Labels: labelsOf(p.inputLabels),
 	}
+	shown := map[*row]bool{}
 	for _, s := range p.book.Steps {
 		step := stepOf(p.book, s)
+		before, err := p.viewQuestions(s, step, shown)
+		if err != nil {
+			return nil, err
+		}
 		if r := p.current(s); r != nil {
 			if err := r.show(step); err != nil {
 				return nil, err
 			}
 		}
-		v.Steps = append(v.Steps, step)
+		v.Steps = append(append(v.Steps, before...), step)
 	}
-	for _, r := range p.ordered(func(r *row) bool { return r.Kind == compensationKind || p.book.Step(r.Step) == nil }) {
+	for _, r := range p.ordered(func(r *row) bool { return !shown[r] && (r.Kind == compensationKind || p.book.Step(r.Step) == nil) }) {
 		step := &plannerv1.Step{Step: r.Step, Kind: string(r.Kind)}
 		if err := r.show(step); err != nil {
 			return nil, err
@@ -39,6 +47,37 @@ func (p *plan) view() (*plannerv1.Plan, error) {
 		v.Steps = append(v.Steps, step)
 	}
 	return v, nil
+}
+
+// viewQuestions shows what people are asked before a step, each as a step of its own that
+// the next one needs.
+func (p *plan) viewQuestions(s *playbook.Step, step *plannerv1.Step, shown map[*row]bool) ([]*plannerv1.Step, error) {
+	questions := []struct {
+		key   rowKey
+		about string
+	}{{approval(s, p.loops[s.Loop].Round), fmt.Sprintf("A person approves what %s acts on, which is not trusted.", s.ID)}}
+	if len(step.GetNeeds()) == 0 {
+		questions = slices.Insert(questions, 0, struct {
+			key   rowKey
+			about string
+		}{confirmation, "A person confirms the request before it begins."})
+	}
+	var before []*plannerv1.Step
+	for _, q := range questions {
+		r := p.rows[q.key]
+		if r == nil {
+			continue
+		}
+		if !shown[r] {
+			one := &plannerv1.Step{Step: r.Step, Kind: approvalView, Description: q.about, Needs: step.GetNeeds(), AttemptsAllowed: 1, Risk: step.GetRisk()}
+			if err := r.show(one); err != nil {
+				return nil, err
+			}
+			shown[r], before = true, append(before, one)
+		}
+		step.Needs = []string{r.Step}
+	}
+	return before, nil
 }
 
 // stepOf shows a step as its playbook has it.
@@ -60,6 +99,10 @@ func (r *row) show(s *plannerv1.Step) error {
 			s.RetryAt = stamp(r.RetryAt)
 		}
 	}
+	s.Labels, s.OutputLabels = labelsOf(r.In), labelsOf(r.Out)
+	for _, rel := range r.Released {
+		s.Released = append(s.Released, &plannerv1.Release{Field: rel.Field, By: rel.By})
+	}
 	var err error
 	if s.Inputs, err = value(r.Inputs); err != nil {
 		return err
@@ -68,6 +111,17 @@ func (r *row) show(s *plannerv1.Step) error {
 		s.Output, err = value(map[string]any{"text": r.Output.Text, "data": r.Output.Data})
 	}
 	return err
+}
+
+// approvalView is the kind of a question to people as operators see it.
+const approvalView = "approval"
+
+// labelsOf shows labels to operators; nil for none.
+func labelsOf(l label.Labels) *plannerv1.Labels {
+	if l.IsZero() {
+		return nil
+	}
+	return &plannerv1.Labels{Integrity: string(l.Integrity), Confidentiality: string(l.Confidentiality), Classes: l.Classes, Tokenised: l.Tokenised}
 }
 
 func stamp(t time.Time) *timestamppb.Timestamp {
