@@ -12,6 +12,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
 	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/label"
 	"sabha.dev/services/executor/internal/sandbox"
 )
 
@@ -65,12 +66,13 @@ func runCode(ctx context.Context, r agent.Run, code Code) (agent.Outcome, error)
 	if err != nil {
 		return failed(&sandbox.Failure{Kind: sandbox.Runtime, Message: err.Error()})
 	}
-	artifact := &a2apb.Artifact{ArtifactId: "result", Name: "result", Description: "What the snippet gave.", Parts: []*a2apb.Part{value}}
+	labels := label.Of(r.Request().Message.GetParts()...) // it sees nothing but its inputs
+	artifact := &a2apb.Artifact{ArtifactId: "result", Name: "result", Description: "What the snippet gave.", Parts: []*a2apb.Part{labels.Put(value)}}
 	if err := r.Artifact(artifact); err != nil {
 		return agent.Outcome{}, err
 	}
 	if result.Printed != "" {
-		printed := &a2apb.Artifact{ArtifactId: "printed", Name: "printed", Description: "What the snippet printed.", Parts: []*a2apb.Part{agent.Text(result.Printed)}}
+		printed := &a2apb.Artifact{ArtifactId: "printed", Name: "printed", Description: "What the snippet printed.", Parts: []*a2apb.Part{labels.Put(agent.Text(result.Printed))}}
 		if err := r.Artifact(printed); err != nil {
 			return agent.Outcome{}, err
 		}

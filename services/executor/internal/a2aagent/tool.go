@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"sabha.dev/chassis/agent"
-	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/label"
 	"sabha.dev/services/executor/internal/toolhost"
 )
 
@@ -144,8 +144,5 @@ func sameJSON(text string, structured json.RawMessage) bool {
 }
 
 func untrusted(p *a2apb.Part) *a2apb.Part {
-	p.Metadata = &structpb.Struct{Fields: map[string]*structpb.Value{
-		ext.Labels: structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"integrity": structpb.NewStringValue("untrusted")}}),
-	}}
-	return p
+	return label.Labels{Integrity: label.Untrusted}.Put(p)
 }

@@ -12,10 +12,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/label"
 	"sabha.dev/chassis/taskstore"
 	"sabha.dev/services/memory/internal/memory"
 )
@@ -123,11 +124,12 @@ func (p persona) remember(ctx context.Context, req *agent.Request) (*a2apb.Messa
 	if err != nil {
 		return nil, err
 	}
+	m.Labels = said(req)
 	id, err := p.keeper.Remember(ctx, r, m, lifetime)
 	if err != nil {
 		return nil, told(req, err)
 	}
-	return answer(map[string]any{"id": id, "kind": m.Kind}, memory.Labels{})
+	return answer(map[string]any{"id": id, "kind": m.Kind}, trusted)
 }
 
 // readMemory reads what is to be remembered and for how long; 0 is for ever.
@@ -176,7 +178,7 @@ func readMemory(msg *a2apb.Message) (memory.Memory, time.Duration, error) {
 		}
 		lifetime = time.Duration(*in.TTLSeconds) * time.Second
 	}
-	m := memory.Memory{Kind: kind, Text: in.Text, Tags: in.Tags, Labels: labelsOf(parts)}
+	m := memory.Memory{Kind: kind, Text: in.Text, Tags: in.Tags}
 	if kind == memory.Context {
 		m.Context = msg.GetContextId()
 	}
@@ -190,13 +192,13 @@ type recallRequest struct {
 }
 
 type recalled struct {
-	ID        string         `json:"id"`
-	Text      string         `json:"text"`
-	Kind      memory.Kind    `json:"kind"`
-	CreatedAt string         `json:"created_at"`
-	Score     float64        `json:"score"`
-	Tags      []string       `json:"tags,omitempty"`
-	Labels    *memory.Labels `json:"labels,omitempty"`
+	ID        string        `json:"id"`
+	Text      string        `json:"text"`
+	Kind      memory.Kind   `json:"kind"`
+	CreatedAt string        `json:"created_at"`
+	Score     float64       `json:"score"`
+	Tags      []string      `json:"tags,omitempty"`
+	Labels    *label.Labels `json:"labels,omitempty"`
 }
 
 const defaultLimit = 5
@@ -235,16 +237,19 @@ func (p persona) recall(ctx context.Context, req *agent.Request) (*a2apb.Message
 		return nil, err
 	}
 	list := make([]recalled, 0, len(hits))
-	var joined memory.Labels
+	joined := trusted // that nothing is remembered is our own word
 	for _, h := range hits {
 		item := recalled{
 			ID: h.ID, Text: h.Text, Kind: h.Kind, Score: math.Round(h.Score*1e4) / 1e4, Tags: h.Tags,
 			CreatedAt: h.CreatedAt.Format("2006-01-02T15:04:05.000000Z"),
 		}
-		if h.Labels != (memory.Labels{}) {
+		if !h.Labels.IsZero() {
 			item.Labels = &h.Labels
-			joined = join(joined, h.Labels)
 		}
+		if h.Labels.Integrity == "" {
+			h.Labels.Integrity = label.Untrusted // nobody has said that it may be believed
+		}
+		joined = label.Join(joined, h.Labels)
 		list = append(list, item)
 	}
 	return answer(map[string]any{"memories": list}, joined)
@@ -283,7 +288,7 @@ func (p persona) forget(ctx context.Context, req *agent.Request) (*a2apb.Message
 	if err != nil {
 		return nil, told(req, err)
 	}
-	return answer(map[string]any{"forgotten": n}, memory.Labels{})
+	return answer(map[string]any{"forgotten": n}, trusted)
 }
 
 func readKind(kind, prefix string) (memory.Kind, error) {
@@ -331,13 +336,22 @@ func told(req *agent.Request, err error) error {
 	return err
 }
 
-func answer(v any, labels memory.Labels) (*a2apb.Message, error) {
+var trusted = label.Labels{Integrity: label.Trusted}
+
+// said gives the labels of what is to be remembered. A client's own words, which an edge
+// has let in, carry none: they are trusted.
+func said(req *agent.Request) label.Labels {
+	l := label.Of(req.Message.GetParts()...)
+	if l.Integrity == "" && identity.IsEdge(req.Caller) {
+		l.Integrity = label.Trusted
+	}
+	return l
+}
+
+func answer(v any, labels label.Labels) (*a2apb.Message, error) {
 	part, err := agent.Data(v)
 	if err != nil {
 		return nil, err
 	}
-	if labels != (memory.Labels{}) {
-		part.Metadata = &structpb.Struct{Fields: map[string]*structpb.Value{labelsKey: labelsValue(labels)}}
-	}
-	return agent.Message(part), nil
+	return agent.Message(labels.Put(part)), nil
 }

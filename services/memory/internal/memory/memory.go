@@ -8,6 +8,8 @@ package memory
 import (
 	"errors"
 	"time"
+
+	"sabha.dev/chassis/label"
 )
 
 // Kind of a memory.
@@ -21,13 +23,6 @@ const (
 	LongTerm Kind = "long_term"
 )
 
-// Labels say how far a memory is to be trusted and whom it may reach. Each is
-// empty where the sender gave none.
-type Labels struct {
-	Integrity       string `json:"integrity,omitempty"`
-	Confidentiality string `json:"confidentiality,omitempty"`
-}
-
 // Memory is one thing remembered.
 type Memory struct {
 	ID      string
@@ -36,7 +31,8 @@ type Memory struct {
 	Kind    Kind
 	Text    string
 	Tags    []string
-	Labels  Labels
+	// Labels say whether it may be believed and whom it may reach.
+	Labels label.Labels
 	// CreatedAt in microseconds' precision. ExpiresAt is zero for never.
 	CreatedAt, ExpiresAt time.Time
 }

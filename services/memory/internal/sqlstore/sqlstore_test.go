@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"sabha.dev/chassis/label"
 	"sabha.dev/chassis/sqldb"
 	"sabha.dev/services/memory/internal/memory"
 	"sabha.dev/services/memory/internal/sqlstore"
@@ -105,7 +106,7 @@ func TestListGivesBackWhatWasStored(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *sqlstore.Store) {
 		want := note("acme/alice", "a", "c1")
 		want.Text, want.Tags = "naïve 'quotes' \"and\" 😀\n\\", []string{"x", "y z"}
-		want.Labels = memory.Labels{Integrity: "untrusted", Confidentiality: "internal"}
+		want.Labels = label.Labels{Integrity: "untrusted", Confidentiality: "internal"}
 		want.ExpiresAt = start.Add(time.Hour)
 		add(t, s, want)
 		got, err := s.List(t.Context(), "acme/alice", "c1", start)

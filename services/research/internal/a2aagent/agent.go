@@ -92,11 +92,12 @@ func (s *skills) search(ctx context.Context, req *agent.Request) (*a2apb.Message
 	return agent.Message(parts...), nil
 }
 
-// parts are an answer as text and as data.
+// parts are an answer as text and as data, labelled by the documents that it quotes.
 func parts(a answer.Answer) ([]*a2apb.Part, error) {
 	data, err := agent.Data(a)
 	if err != nil {
 		return nil, err
 	}
-	return []*a2apb.Part{agent.Text(a.Text()), data}, nil
+	labels := a.Labels()
+	return []*a2apb.Part{labels.Put(agent.Text(a.Text())), labels.Put(data)}, nil
 }

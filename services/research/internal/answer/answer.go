@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"sabha.dev/chassis/label"
 	"sabha.dev/services/research/internal/retrieval"
 )
 
@@ -33,6 +34,8 @@ type Passage struct {
 	Text        string   `json:"text"`
 	Score       float64  `json:"score"`      // of the fused ranking
 	Confidence  float64  `json:"confidence"` // 0–1
+	// Confidentiality is public, internal or sensitive where the document says so.
+	Confidentiality label.Confidentiality `json:"confidentiality,omitempty"`
 }
 
 // New makes the answer to a query.
@@ -45,10 +48,30 @@ func New(q retrieval.Query, embedding string, results []retrieval.Result) Answer
 		}
 		a.Results[i] = Passage{
 			Document: r.Document, Title: r.Title, Digest: r.Digest, HeadingPath: path, Start: r.Start, End: r.End,
-			Text: r.Text, Score: round(r.Score, 6), Confidence: round(r.Confidence, 4),
+			Text: r.Text, Score: round(r.Score, 6), Confidence: round(r.Confidence, 4), Confidentiality: confidentiality(r.Confidentiality),
 		}
 	}
 	return a
+}
+
+// confidentiality is the strictest of those that a document states. One that is not known
+// is the strictest of all.
+func confidentiality(stated []string) label.Confidentiality {
+	var l label.Labels
+	for _, s := range stated {
+		l = label.Join(l, label.Labels{Confidentiality: label.Confidentiality(strings.ToLower(s))})
+	}
+	return l.Confidentiality
+}
+
+// Labels of the answer: what documents say is nobody's instruction, and the strictest of
+// them tells who may see it.
+func (a Answer) Labels() label.Labels {
+	l := label.Labels{Integrity: label.Untrusted}
+	for _, p := range a.Results {
+		l = label.Join(l, label.Labels{Confidentiality: p.Confidentiality})
+	}
+	return l
 }
 
 func round(x float64, digits int) float64 {

@@ -70,4 +70,7 @@ type Result struct {
 	// Confidence in [0,1] is how likely the passage is about the query; see
 	// confidence.go for what it rests on.
 	Confidence float64
+	// Confidentiality is what the document's metadata says of it under that key, as it
+	// stands there; empty where it says nothing.
+	Confidentiality []string
 }

@@ -52,7 +52,7 @@ func (ix *index) search(q Query, vector []float32) []Result {
 		results = append(results, Result{
 			Document: a.document.Name, Title: a.document.Title, Digest: a.document.Digest,
 			HeadingPath: a.HeadingPath, Ordinal: a.Ordinal, Start: a.Start, End: a.End, Text: a.Text,
-			Score: r.score, Confidence: confidence,
+			Score: r.score, Confidence: confidence, Confidentiality: a.document.Metadata["confidentiality"],
 		})
 		if len(results) == q.Limit {
 			break

@@ -14,6 +14,7 @@ import (
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/label"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
 	"sabha.dev/services/review/internal/item"
 )
@@ -233,11 +234,14 @@ func (p *persona) finish(ctx context.Context, run agent.Run, i *item.Item) (agen
 			a.Content, a.Edited, a.Original = edited, true, s.Content
 		}
 	}
+	// Whoever asked knows what the approval releases; beside the content there is what it
+	// was before it was edited.
+	labels := label.Of(run.Task().GetHistory()[0].GetParts()...)
 	part, err := agent.Data(a)
 	if err != nil {
 		return agent.Outcome{}, err
 	}
-	err = run.Artifact(&a2apb.Artifact{ArtifactId: "decision", Name: "decision", Description: "What people decided, and on what", Parts: []*a2apb.Part{part}})
+	err = run.Artifact(&a2apb.Artifact{ArtifactId: "decision", Name: "decision", Description: "What people decided, and on what", Parts: []*a2apb.Part{labels.Put(part)}})
 	if err != nil {
 		return agent.Outcome{}, err
 	}

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"sabha.dev/chassis/agent"
-	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/label"
 	"sabha.dev/chassis/taskstore"
 )
 
@@ -86,14 +86,7 @@ func (b *Board) complete(ctx context.Context, id string, r *Reply) error {
 // ending is what the task of a question ends with. What people write is nothing that
 // agents may act on unseen.
 func ending(r Reply) []*a2apb.StreamResponse {
-	labels := &structpb.Struct{Fields: map[string]*structpb.Value{ext.Labels: structpb.NewStructValue(&structpb.Struct{
-		Fields: map[string]*structpb.Value{"integrity": structpb.NewStringValue("untrusted")},
-	})}}
-	text := func() *a2apb.Part {
-		p := agent.Text(r.Text)
-		p.Metadata = labels
-		return p
-	}
+	text := func() *a2apb.Part { return label.Labels{Integrity: label.Untrusted}.Put(agent.Text(r.Text)) }
 	message := agent.Message(text())
 	message.MessageId = rand.Text()
 	return []*a2apb.StreamResponse{

@@ -13,6 +13,7 @@ import (
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/label"
 
 	"sabha.dev/services/security/internal/finding"
 	"sabha.dev/services/security/internal/screening"
@@ -95,7 +96,7 @@ func (s *security) screen(_ context.Context, req *agent.Request) (*a2apb.Message
 	if v.Verdict == screening.Refused {
 		s.journal.Note(s.finding(req, text, v))
 	}
-	return answer(v)
+	return answer(req, v)
 }
 
 func (s *security) finding(req *agent.Request, text string, v screening.Verdict) finding.Finding {
@@ -115,13 +116,14 @@ func (s *security) classify(_ context.Context, req *agent.Request) (*a2apb.Messa
 	if err != nil {
 		return nil, err
 	}
-	return answer(Classification{Attacks: v.Classes(), Sensitive: s.finder.Find(text), PolicyVersion: v.PolicyVersion})
+	return answer(req, Classification{Attacks: v.Classes(), Sensitive: s.finder.Find(text), PolicyVersion: v.PolicyVersion})
 }
 
-func answer(v any) (*a2apb.Message, error) {
+// answer is about a message, whose labels it has.
+func answer(req *agent.Request, v any) (*a2apb.Message, error) {
 	part, err := agent.Data(v)
 	if err != nil {
 		return nil, err
 	}
-	return agent.Message(part), nil
+	return agent.Message(label.Of(req.Message.GetParts()...).Put(part)), nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
 	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/label"
 
 	"sabha.dev/services/validator/internal/judgement"
 )
@@ -114,7 +115,8 @@ func (v *validator) parts(ctx context.Context, m *a2apb.Message) ([]*a2apb.Part,
 	if err != nil {
 		return nil, j, err
 	}
-	return []*a2apb.Part{data, agent.Text(j.Summary())}, j, nil
+	labels := label.Of(m.GetParts()...) // a judgement quotes what it judges
+	return []*a2apb.Part{labels.Put(data), labels.Put(agent.Text(j.Summary()))}, j, nil
 }
 
 func invalid(path string, problems judgement.Problems) error {
