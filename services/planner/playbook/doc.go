@@ -31,8 +31,10 @@
 //	    revise: {step: id, until: CEL, max: 3, exhausted: fail}   # or continue
 //	    compensation: {agent: …, skill: …, inputs: …}
 //	    risk: low
-//	    side_effects: false
+//	    side_effects: false           # true: a person approves what it acts on, where that is not trusted
 //	    optional: false
+//	    release: {field: {enum: [a, b]}}   # fields of its data that may be believed; type number,
+//	                                  # integer, boolean, or string with format date or date-time
 //	threshold: {step: id, min_confidence: 0.7, reasons: value, review: id}
 //	output: {text: value, data: {name: value}}
 //
