@@ -61,9 +61,11 @@ type Store struct {
 	listener atomic.Pointer[Listener]
 	outbox   outbox
 	burst    burst
-	pusher   Pusher
-	stop     context.CancelFunc
-	stopped  sync.WaitGroup
+	// laterKept counts writes of Later that wait until the database is back.
+	laterKept atomic.Int64
+	pusher    Pusher
+	stop      context.CancelFunc
+	stopped   sync.WaitGroup
 }
 
 // Listener hears of committed events of tasks, in the order of commits.

@@ -57,6 +57,8 @@ type Terms struct {
 	Agreement *Agreement
 	// Confirm asks a person before each call.
 	Confirm bool
+	// Direct answers with a direct Message, without a task: for skills that answer at once.
+	Direct bool
 	// Budget is the longest that one call may take.
 	Budget   time.Duration
 	Response Response

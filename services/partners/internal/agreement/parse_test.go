@@ -74,7 +74,7 @@ func TestEveryProblemOfASkillComesWithItsLine(t *testing.T) {
 		{"shares that are none", "{breaker: {failures: 0, slow_share: 2}, retries: {ratio: 1.1}}", "u.yaml:7: skills.s.retries.ratio: must be a number from 0 to 1\nu.yaml:7: skills.s.breaker.failures: must be a number from 0.01 to 1\nu.yaml:7: skills.s.breaker.slow_share: must be a number from 0.01 to 1"},
 		{"a fallback that is none", "{fallback: other}", `u.yaml:7: skills.s.fallback: "other" is not a skill of a partner; write it as other-partner/skill`},
 		{"itself as its fallback", "{fallback: underwriter/s}", "u.yaml:7: skills.s.fallback: a skill cannot stand in for itself"},
-		{"a word that is not known", "{budgt: 4s}", `u.yaml:7: skills.s: unknown key "budgt" (did you mean "budget"?); known keys: confirm, budget, response, availability, throughput, maintenance, retries, breaker, fallback, escalate`},
+		{"a word that is not known", "{budgt: 4s}", `u.yaml:7: skills.s: unknown key "budgt" (did you mean "budget"?); known keys: confirm, direct, budget, response, availability, throughput, maintenance, retries, breaker, fallback, escalate`},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			if got := problems(c.skill); got != c.want {

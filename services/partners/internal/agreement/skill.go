@@ -18,12 +18,17 @@ func (r *reader) skill(e strictyaml.Entry) *Terms {
 	if e.Key == "" || len(e.Key) > maxSkill || strings.ContainsFunc(e.Key, func(c rune) bool { return !unicode.IsGraphic(c) }) {
 		e.Value.Problem("%q is not the id of a skill: it is empty, longer than %d bytes, or has control characters", strictyaml.Clip(e.Key), maxSkill)
 	}
-	f, ok := e.Value.Fields("confirm", "budget", "response", "availability", "throughput", "maintenance", "retries", "breaker", "fallback", "escalate")
+	f, ok := e.Value.Fields("confirm", "direct", "budget", "response", "availability", "throughput", "maintenance", "retries", "breaker", "fallback", "escalate")
 	if !ok {
 		return &t
 	}
 	if n, ok := f.Get("confirm"); ok {
 		t.Confirm = n.Bool()
+	}
+	if n, ok := f.Get("direct"); ok {
+		if t.Direct = n.Bool(); t.Direct && t.Confirm {
+			n.Problem("a call that a person confirms is a task; remove direct or confirm")
+		}
 	}
 	if n, ok := f.Get("escalate"); ok {
 		t.Escalate = n.Bool()

@@ -102,7 +102,7 @@ func (c *Client) open(p *partner.Partner, s Settings) (*Line, error) {
 		return nil, err
 	}
 	l := &Line{
-		Features: Features{Stream: f.Capabilities.Streaming, Push: f.Capabilities.PushNotifications, Tasks: true},
+		Features: Features{Streams: f.Capabilities.Streaming, Pushes: f.Capabilities.PushNotifications, Tasks: true},
 		Binding:  string(p.Protocol), card: p.Card, settings: s,
 	}
 	if p.Protocol == partner.KAP1 {

@@ -89,9 +89,9 @@ func (c *Client) Close() {
 
 // Features are what a partner's card says of how tasks can be followed.
 type Features struct {
-	// Stream says that a message may be streamed, and a task subscribed to. Push says that
-	// the partner calls a webhook. Tasks says that its tasks can be asked for and canceled.
-	Stream, Push, Tasks bool
+	// Streams says that a message may be streamed, and a task subscribed to. Pushes says that
+	// the partner calls a webhook. Tasks says that its tasks can be canceled.
+	Streams, Pushes, Tasks bool
 }
 
 // Line is the way to a partner. Its methods are safe for concurrent use. An error is

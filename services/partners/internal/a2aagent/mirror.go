@@ -1,0 +1,224 @@
+package a2aagent
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/protobuf/proto"
+
+	"sabha.dev/chassis/agent"
+	"sabha.dev/services/partners/internal/call"
+	"sabha.dev/services/partners/internal/gate"
+	"sabha.dev/services/partners/internal/remote"
+)
+
+// mirror makes what happens at the partner happen to our task.
+type mirror struct {
+	*step
+	spoken
+	// state and status are the newest of the partner's task.
+	state  a2apb.TaskState
+	status *a2apb.Message
+	// answer is a direct Message.
+	answer *a2apb.Message
+	news   bool
+	// gathered are artifacts whose tokens can be resolved only when they are whole.
+	gathered map[string]*a2apb.Artifact
+	order    []string
+	// broken is an error of ours.
+	broken error
+}
+
+func (m *mirror) settled() bool { return m.answer != nil || remote.Settled(m.state) }
+
+// take takes an event of the partner's, which has been checked.
+func (m *mirror) take(ctx context.Context, ev *a2apb.StreamResponse) error {
+	m.say()
+	m.news = true
+	switch p := ev.GetPayload().(type) {
+	case *a2apb.StreamResponse_Message:
+		m.answer = p.Message
+	case *a2apb.StreamResponse_Task:
+		m.adopt(ctx, p.Task.GetId(), p.Task.GetContextId())
+		for _, a := range p.Task.GetArtifacts() {
+			m.artifact(ctx, a, false, true)
+		}
+		m.is(p.Task.GetStatus())
+	case *a2apb.StreamResponse_StatusUpdate:
+		m.adopt(ctx, p.StatusUpdate.GetTaskId(), p.StatusUpdate.GetContextId())
+		m.is(p.StatusUpdate.GetStatus())
+	case *a2apb.StreamResponse_ArtifactUpdate:
+		m.adopt(ctx, p.ArtifactUpdate.GetTaskId(), p.ArtifactUpdate.GetContextId())
+		m.artifact(ctx, p.ArtifactUpdate.GetArtifact(), p.ArtifactUpdate.GetAppend(), p.ArtifactUpdate.GetLastChunk())
+	}
+	return m.broken
+}
+
+// adopt stores the partner's task before anything is made of it: whoever takes this task
+// over follows it instead of asking again.
+func (m *mirror) adopt(ctx context.Context, task, contextID string) {
+	if m.broken != nil || m.Phase == call.Following && m.RemoteTask == task {
+		return
+	}
+	m.RemoteTask, m.RemoteContext, m.Phase, m.Polls = task, contextID, call.Following, 0
+	m.begun.Store(true)
+	m.broken = m.save(context.WithoutCancel(ctx))
+}
+
+// is takes a status. Progress is told as it comes.
+func (m *mirror) is(st *a2apb.TaskStatus) {
+	m.state, m.status = st.GetState(), st.GetMessage()
+	if m.broken == nil && m.state == a2apb.TaskState_TASK_STATE_WORKING && len(m.status.GetParts()) > 0 {
+		m.broken = m.run.Working(agent.Message(m.arrived(m.status.GetParts())...))
+	}
+}
+
+// arrived are parts of the partner as they become ours, without tokens being resolved:
+// that is done with what is whole.
+func (m *mirror) arrived(parts []*a2apb.Part) []*a2apb.Part {
+	return labelled(bare(parts), foreign(m.asked[m.Current]))
+}
+
+// whole are parts of the partner with their tokens resolved.
+func (m *mirror) whole(ctx context.Context, parts []*a2apb.Part) ([]*a2apb.Part, func(context.Context, *sql.Tx) error, error) {
+	parts, rows, err := m.Border.Arrive(ctx, m.crossing(), m.Sealed, bare(parts))
+	if err != nil {
+		return nil, nil, err
+	}
+	return labelled(parts, foreign(m.asked[m.Current])), rows, nil
+}
+
+// artifact takes an artifact or a chunk of one.
+func (m *mirror) artifact(ctx context.Context, a *a2apb.Artifact, more, last bool) {
+	if m.broken != nil {
+		return
+	}
+	if m.Sealed == nil {
+		m.put(ctx, a, more, last)
+		return
+	}
+	have := m.gathered[a.GetArtifactId()]
+	if have == nil || !more {
+		if m.gathered == nil {
+			m.gathered = map[string]*a2apb.Artifact{}
+		}
+		if have == nil {
+			m.order = append(m.order, a.GetArtifactId())
+		}
+		have = proto.CloneOf(a)
+	} else {
+		have.Parts = append(have.Parts, a.GetParts()...)
+	}
+	m.gathered[a.GetArtifactId()] = have
+	if last {
+		m.put(ctx, joined(have), false, true)
+	}
+}
+
+// joined is an artifact whose chunks of text are one text, in which a token is whole.
+func joined(a *a2apb.Artifact) *a2apb.Artifact {
+	out := proto.CloneOf(a)
+	out.Parts = nil
+	for _, p := range a.GetParts() {
+		if n := len(out.Parts); n > 0 {
+			before, one := out.Parts[n-1].GetContent().(*a2apb.Part_Text)
+			after, two := p.GetContent().(*a2apb.Part_Text)
+			if one && two && out.Parts[n-1].GetMediaType() == p.GetMediaType() && p.GetMetadata() == nil {
+				before.Text += after.Text
+				continue
+			}
+		}
+		out.Parts = append(out.Parts, proto.CloneOf(p))
+	}
+	return out
+}
+
+// put makes an artifact of the partner one of ours, unless it is there already.
+func (m *mirror) put(ctx context.Context, a *a2apb.Artifact, more, last bool) {
+	parts, rows, err := m.whole(ctx, a.GetParts())
+	if err != nil {
+		m.broken = err
+		return
+	}
+	mine := &a2apb.Artifact{
+		ArtifactId: a.GetArtifactId(), Name: a.GetName(), Description: a.GetDescription(), Parts: parts, Metadata: withoutOurs(a.GetMetadata()),
+	}
+	if !more {
+		for _, known := range m.run.Task().GetArtifacts() {
+			if proto.Equal(known, mine) {
+				return
+			}
+		}
+	}
+	m.broken = m.run.Note(agent.Change{Rows: rows, Events: []*a2apb.StreamResponse{{Payload: &a2apb.StreamResponse_ArtifactUpdate{
+		ArtifactUpdate: &a2apb.TaskArtifactUpdateEvent{Artifact: mine, Append: more, LastChunk: last},
+	}}}})
+}
+
+// settle makes of the end of the partner's task, or of its question, ours. done tells the
+// gate how the call went.
+func (s *step) settle(ctx context.Context, m *mirror, done func(gate.Result)) (*agent.Outcome, error) {
+	var said []*a2apb.Part
+	var rows func(context.Context, *sql.Tx) error
+	for _, id := range m.order {
+		m.put(ctx, joined(m.gathered[id]), false, true)
+	}
+	if m.broken != nil {
+		return nil, m.broken
+	}
+	from := m.status.GetParts()
+	if m.answer != nil {
+		from = m.answer.GetParts()
+	}
+	if len(from) > 0 {
+		var err error
+		if said, rows, err = m.whole(ctx, from); err != nil {
+			return nil, err
+		}
+	}
+	o := agent.Outcome{Message: agent.Message(said...)}
+	switch {
+	case m.answer != nil, m.state == a2apb.TaskState_TASK_STATE_COMPLETED:
+		done(gate.OK)
+		o.State = a2apb.TaskState_TASK_STATE_COMPLETED
+	case m.state == a2apb.TaskState_TASK_STATE_REJECTED:
+		done(gate.OK) // it has decided
+		o.State = a2apb.TaskState_TASK_STATE_REJECTED
+		if o.Message == nil {
+			o.Message = agent.Message(agent.Text("the partner refused, and gave no reason"))
+		}
+	case remote.Ended(m.state):
+		done(gate.Failed)
+		return s.ended(ctx, m.state, said, rows)
+	default:
+		done(gate.OK)
+		return s.question(m, o, rows)
+	}
+	o.Rows = together(rows, s.Calls.End(s.Call))
+	return &o, nil
+}
+
+// Waiting for our client while the partner's task waits for us: how often it is looked at,
+// since what it waits for may come another way.
+const (
+	askedPoll   = 10 * time.Minute
+	allowedPoll = 30 * time.Second
+)
+
+// question asks our client what the partner asks us.
+func (s *step) question(m *mirror, o agent.Outcome, rows func(context.Context, *sql.Tx) error) (*agent.Outcome, error) {
+	s.Phase, s.Polls = call.Asking, 0
+	o.State, o.WakeAt = m.state, s.Clock.Now().Add(askedPoll)
+	if m.state == a2apb.TaskState_TASK_STATE_AUTH_REQUIRED {
+		o.WakeAt = s.Clock.Now().Add(allowedPoll)
+	}
+	if s.run.Task().GetStatus().GetState() == o.State {
+		o.Message = nil // it has been asked
+	} else if o.Message == nil {
+		o.Message = agent.Message(agent.Text("the partner needs something to go on, and does not say what"))
+	}
+	o.Rows = s.rows(rows)
+	return &o, nil
+}
