@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -161,6 +162,9 @@ func (w *way) fromStatus(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	s := status.Convert(err)
+	if at, ok := ctx.Deadline(); ok && s.Code() == codes.DeadlineExceeded && time.Until(at) < early {
+		return context.DeadlineExceeded
+	}
 	said, reason := quote(s.Message()), fault.Reason("")
 	var e *Error
 	for _, d := range s.Details() {
@@ -199,6 +203,10 @@ func (w *way) fromStatus(ctx context.Context, err error) error {
 	}
 	return e
 }
+
+// early is how long before its time a call may end because of it: the partner's side knows
+// the deadline too, and has another clock.
+const early = time.Second
 
 // received tells whether it is this side that found a message too large.
 func received(s *status.Status) bool {
