@@ -60,8 +60,8 @@ func (t *tokens) get(ctx context.Context) (string, error) {
 		return "", told(ctx, err)
 	}
 	t.token, t.until = got.AccessToken, began.Add(unstated)
-	if got.ExpiresIn > 0 {
-		life := time.Duration(got.ExpiresIn) * time.Second
+	if !got.Expiry.IsZero() { // which is by the machine's clock
+		life := time.Until(got.Expiry).Round(time.Second)
 		t.until = began.Add(max(life-spareTime, life/2))
 	}
 	return t.token, nil
