@@ -1,7 +1,6 @@
 package sensitive
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,53 +26,121 @@ type Place struct {
 // values under them: those of a list count for its items, and those of an object for what
 // its own keys do not tell.
 func JSON(v *structpb.Value) []Place {
-	w := walk{}
-	w.value(v, "", "", nil)
+	w := walk{scanner: NewScanner()}
+	root := &name{}
+	root.words.reset()
+	w.value(v, root)
 	return w.places
 }
 
-type walk struct{ places []Place }
+type walk struct {
+	scanner *Scanner
+	steps   []step
+	names   int
+	places  []Place
+}
 
-func (w *walk) value(v *structpb.Value, path, name string, keys []string) {
+// step is one key or index on the way from the root.
+type step struct {
+	key   string
+	index int
+	list  bool
+	shown string // in place of a key that is itself sensitive
+}
+
+// name is what is known of a key, with those that it stands under.
+type name struct {
+	text  string // all of them
+	words words
+	found []Finding // in the key itself
+	under map[string]*name
+}
+
+// Bounds of what is kept of names, so that a document of many keys costs no more.
+const (
+	maxNames = 1000
+	maxName  = 128 // bytes
+)
+
+func (w *walk) value(v *structpb.Value, under *name) {
 	switch x := v.GetKind().(type) {
 	case *structpb.Value_StringValue:
-		w.add(path, keys, Value(name, x.StringValue))
+		w.text(x.StringValue, under)
 	case *structpb.Value_NumberValue:
-		w.add(path, keys, Value(name, Number(x.NumberValue)))
+		w.text(Number(x.NumberValue), under)
 	case *structpb.Value_ListValue:
 		for i, item := range x.ListValue.GetValues() {
-			n := strconv.Itoa(i)
-			w.value(item, path+"["+n+"]", name, append(slices.Clone(keys), n))
+			w.steps = append(w.steps, step{index: i, list: true})
+			w.value(item, under)
+			w.steps = w.steps[:len(w.steps)-1]
 		}
 	case *structpb.Value_StructValue:
 		fields := x.StructValue.GetFields()
-		for i, key := range slices.Sorted(maps.Keys(fields)) {
-			here := append(slices.Clone(keys), key)
-			step := key
-			if found := Text(key); len(found) > 0 {
-				step = "<key " + strconv.Itoa(i+1) + ">"
-				w.places = append(w.places, Place{Path: join(path, step), Keys: here, IsKey: true, Found: found})
+		sorted := make([]string, 0, len(fields))
+		for key := range fields {
+			sorted = append(sorted, key)
+		}
+		slices.Sort(sorted)
+		for i, key := range sorted {
+			known := w.name(key, under)
+			w.steps = append(w.steps, step{key: key})
+			if len(known.found) > 0 {
+				w.steps[len(w.steps)-1].shown = "<key " + strconv.Itoa(i+1) + ">"
+				w.add(Place{IsKey: true, Found: known.found})
 			}
-			under := key
-			if name != "" {
-				under = name + " " + key
-			}
-			if len(under) > 128 {
-				under = under[len(under)-128:]
-			}
-			w.value(fields[key], join(path, step), under, here)
+			w.value(fields[key], known)
+			w.steps = w.steps[:len(w.steps)-1]
 		}
 	}
 }
 
-func (w *walk) add(path string, keys []string, found []Finding) {
-	if len(found) > 0 {
-		w.places = append(w.places, Place{Path: path, Keys: keys, Found: found})
+// name gives what is known of a key under others.
+func (w *walk) name(key string, under *name) *name {
+	if known := under.under[key]; known != nil {
+		return known
+	}
+	known := &name{text: key, found: w.scanner.all(key)}
+	if under.text != "" {
+		known.text = under.text + " " + key
+	}
+	known.text = known.text[max(0, len(known.text)-maxName):]
+	known.words, _ = w.scanner.name(known.text)
+	if w.names++; w.names < maxNames {
+		if under.under == nil {
+			under.under = map[string]*name{}
+		}
+		under.under[key] = known
+	}
+	return known
+}
+
+func (w *walk) text(text string, under *name) {
+	w.scanner.field(&under.words)
+	if found := w.scanner.all(text); len(found) > 0 {
+		w.add(Place{Found: found})
 	}
 }
 
-func join(path, key string) string {
-	if strings.ContainsAny(key, ".[]\n") || key == "" {
+func (w *walk) add(p Place) {
+	for _, s := range w.steps {
+		if s.list {
+			n := strconv.Itoa(s.index)
+			p.Path += "[" + n + "]"
+			p.Keys = append(p.Keys, n)
+			continue
+		}
+		p.Keys = append(p.Keys, s.key)
+		p.Path = join(p.Path, s)
+	}
+	w.places = append(w.places, p)
+}
+
+func join(path string, s step) string {
+	key := s.key
+	switch {
+	case s.shown != "":
+		key = s.shown
+	case strings.ContainsAny(key, ".[]\n") || key == "":
 		key = strconv.Quote(key)
 	}
 	if path == "" {

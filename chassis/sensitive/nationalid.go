@@ -164,9 +164,9 @@ masks:
 	return false
 }
 
-func (k *idKind) bare(shape string) bool {
+func (k *idKind) bare(shape []byte) bool {
 	for _, s := range k.shapes {
-		if s == shape {
+		if s == string(shape) {
 			return true
 		}
 	}

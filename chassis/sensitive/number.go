@@ -39,7 +39,7 @@ func (s *Scanner) characters(i int) {
 	case digits == 0 && s.at(i-1) == '.':
 		end = s.host(i, j)
 	case digits == 0:
-		if s.month(i, j) && s.words.near(aBirth, s.base+int64(i), 40) {
+		if s.words.near(aBirth, s.base+int64(i), 40) && s.month(i, j) {
 			if k := s.monthDate(i); k > 0 {
 				s.emit(DateOfBirth, "", i, k)
 				end = -1
@@ -89,7 +89,7 @@ func (s *Scanner) short(i, j int) int {
 // number looks at a run with digits, or one that digits follow. It gives where to go on,
 // 0 for behind the run, or -1 when it has told a finding.
 func (s *Scanner) number(i, j int) int {
-	var t token
+	t := &s.token
 	if letter(s.buf[i]) {
 		if end := s.iban(i); end > 0 {
 			s.emit(IBAN, "", i, end)
@@ -102,24 +102,24 @@ func (s *Scanner) number(i, j int) int {
 	if j-i > 22 {
 		return 0
 	}
-	s.read(&t, i)
+	s.read(t, i)
 	if s.need {
 		return 0
 	}
 	total := t.groups[t.n-1].chars
 	at := s.base + int64(i)
 	if t.digits > 0 {
-		if t.groups[0].end-i <= 3 && s.address4(&t) {
-			return s.private4(&t)
+		if t.groups[0].end-i <= 3 && s.address4(t) {
+			return s.private4(t)
 		}
-		if end := s.date(&t); end != 0 {
+		if end := s.date(t); end != 0 {
 			return end
 		}
 	}
 	if total >= 6 {
 		var longest window
 		for last := t.n - 1; last >= 0 && t.groups[last].chars >= 6; last-- {
-			w, whole := s.window(&t, last)
+			w, whole := s.window(t, last)
 			if !whole || w.size > 20 {
 				continue
 			}
@@ -133,7 +133,7 @@ func (s *Scanner) number(i, j int) int {
 		}
 	}
 	if t.digits > 0 {
-		if end := s.amount(&t, at); end > 0 {
+		if end := s.amount(t, at); end > 0 {
 			s.emit(Finances, "", s.currency(i), end)
 			return -1
 		}

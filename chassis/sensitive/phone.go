@@ -118,7 +118,7 @@ func trunk(w window, b []byte) bool {
 	if w.last == 0 {
 		return false
 	}
-	bracket := bytes.IndexByte([]byte(w.shape), ')') > 0
+	bracket := bytes.IndexByte(w.shape, ')') > 0
 	dots := 0
 	for k := 1; k <= w.last; k++ {
 		if w.groups[k].sep == '.' {
@@ -151,7 +151,7 @@ func trunk(w window, b []byte) bool {
 
 // mobile tells whether a window is a mobile number by its first digits and groups.
 func mobile(w window, b []byte) bool {
-	switch w.shape {
+	switch string(w.shape) {
 	case "11":
 		return b[0] == '0' && (b[1] == '7' && b[2] >= '3' || b[1] == '1' && (b[2] >= '5' && b[2] <= '7'))
 	case "10":

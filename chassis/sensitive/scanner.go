@@ -26,6 +26,7 @@ type Scanner struct {
 	found []Finding
 
 	words words
+	token token // under way
 	open  opened
 	whole bool // the text is the value of one field
 }
@@ -68,19 +69,33 @@ func (s *Scanner) Close() []Finding {
 	s.final = true
 	s.run()
 	found := s.found
-	*s = Scanner{buf: s.buf[:0], shifts: s.shifts[:0]}
-	s.words.reset()
+	s.reset()
 	return found
 }
 
-// field says whose value the text is.
-func (s *Scanner) field(name string) {
+// field says that the text is the value of a field with a name.
+func (s *Scanner) field(w *words) {
+	s.words, s.whole = *w, true
+}
+
+// name gives what the name of a field says about its value, and what is in it.
+func (s *Scanner) name(name string) (words, []Finding) {
 	s.fold([]byte(name), true)
 	s.buf = append(s.buf, opener)
 	s.final = true
+	s.found = nil
 	s.run()
-	*s = Scanner{buf: s.buf[:0], shifts: s.shifts[:0], words: s.words, whole: true}
-	s.words.rebase(s.words.end)
+	w, found := s.words, s.found
+	s.reset()
+	w.rebase(w.end)
+	return w, found
+}
+
+func (s *Scanner) reset() {
+	s.buf, s.shifts = s.buf[:0], s.shifts[:0]
+	s.base, s.pos, s.lastEnd, s.delta, s.startDelta, s.partial = 0, 0, 0, 0, 0, 0
+	s.final, s.need, s.whole, s.open = false, false, false, opened{}
+	s.words.reset()
 }
 
 // Settled gives the length of the text, in bytes from its beginning, about which

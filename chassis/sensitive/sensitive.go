@@ -71,7 +71,11 @@ type Finding struct {
 // Text finds what is sensitive in a text, in the order of the text. Findings do not
 // overlap.
 func Text(text string) []Finding {
-	s := NewScanner()
+	return NewScanner().all(text)
+}
+
+// all reads a whole text.
+func (s *Scanner) all(text string) []Finding {
 	found := s.Write([]byte(text))
 	return append(found, s.Close()...)
 }
@@ -80,9 +84,9 @@ func Text(text string) []Finding {
 // before it. A name that classifies its value gives one finding over the whole value.
 func Value(name, value string) []Finding {
 	s := NewScanner()
-	s.field(name)
-	found := s.Write([]byte(value))
-	return append(found, s.Close()...)
+	w, _ := s.name(name)
+	s.field(&w)
+	return s.all(value)
 }
 
 // ClassesOf gives the classes among findings, sorted, as labels have them.

@@ -26,7 +26,7 @@ type token struct {
 	left   byte // what stands before it
 	glued  bool // it goes on from an earlier number: 12.345, 10:30, a71b-1234
 	second bool // a number and a space stand before it
-	shape  [40]byte
+	room   [40]byte // for the shape of a window
 }
 
 // read fills the token that begins at i.
@@ -135,7 +135,7 @@ type window struct {
 	last  int // group
 	size  int // characters
 	end   int // in buf
-	shape string
+	shape []byte // lengths of its groups with the separators between them
 }
 
 // window gives the beginning of the token up to a group. It is not whole when the next
@@ -143,7 +143,7 @@ type window struct {
 func (s *Scanner) window(t *token, last int) (w window, whole bool) {
 	g := t.groups[last]
 	w = window{token: t, last: last, size: g.chars, end: g.end}
-	shape := t.shape[:0]
+	shape := t.room[:0]
 	from := 0
 	for k := 0; k <= last; k++ {
 		if k > 0 {
@@ -161,7 +161,7 @@ func (s *Scanner) window(t *token, last int) (w window, whole bool) {
 		}
 		shape = append(shape, '0'+byte(n%10))
 	}
-	w.shape = string(shape)
+	w.shape = shape
 	whole = true
 	if last+1 < t.n {
 		sep := t.groups[last+1].sep

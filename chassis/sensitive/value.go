@@ -12,7 +12,7 @@ const maxValue = 512
 func (s *Scanner) separator(i int) {
 	at := s.base + int64(i)
 	c := s.buf[i]
-	if c == ':' && s.buf[max(i-1, 0)] == 'k' && s.token(i) || s.need {
+	if c == ':' && s.buf[max(i-1, 0)] == 'k' && s.ours(i) || s.need {
 		return
 	}
 	if c == ':' && s.at(i+1) == '/' && s.at(i+2) == '/' && s.urlPassword(i) || s.need {
@@ -27,9 +27,9 @@ func (s *Scanner) separator(i int) {
 	s.pos = i + 1
 }
 
-// token passes over a token of ours, such as [[tok:secret:…]], which stands for what it
+// ours passes over a token of ours, such as [[tok:secret:…]], which stands for what it
 // names and is none.
-func (s *Scanner) token(i int) bool {
+func (s *Scanner) ours(i int) bool {
 	if i < 5 || string(s.buf[i-5:i]) != "[[tok" {
 		return false
 	}
