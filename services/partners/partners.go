@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -14,7 +15,9 @@ import (
 
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/egress"
+	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/service"
+	"sabha.dev/services/partners/internal/attainment"
 	"sabha.dev/services/partners/internal/desk"
 	"sabha.dev/services/partners/internal/finder"
 	"sabha.dev/services/partners/internal/registry"
@@ -31,6 +34,8 @@ type Config struct {
 	service.Config `yaml:",inline"`
 	// Agreements is the folder of operating agreements, one file a partner; empty for none.
 	Agreements string `yaml:"agreements"`
+	// Reports is the folder that the report of each month is written to; empty: none is.
+	Reports string `yaml:"reports"`
 	// Networks are open for partners beside public ones, as CIDRs; agreements open more for
 	// one partner.
 	Networks []string `yaml:"networks"`
@@ -80,11 +85,16 @@ func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, er
 	if err := store.Register(b.Metrics()); err != nil {
 		return nil, err
 	}
+	edge, err := openEdge(ctx, c, b)
+	if err != nil {
+		return nil, err
+	}
 	known, err := registry.New(registry.Config{
 		Store: store, Networks: c.Networks, RefreshEvery: or(c.Refresh, defaultRefresh), ProbeEvery: or(c.Probe, defaultProbe),
-		Clock: b.Clock, Log: b.Log, Random: rand.Float64,
+		Rules: edge.rules, Probed: edge.desk.Ledger.Probed, Clock: b.Clock, Log: b.Log, Random: rand.Float64,
 	})
 	if err != nil {
+		edge.close()
 		return nil, err
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -97,12 +107,16 @@ func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, er
 			Description: "Agents of other organisations: finds them, and calls what the platform's agreement with each allows.",
 			Skills:      []agent.Skill{finder.New(store)},
 		},
-		Services: func(s grpc.ServiceRegistrar) { desk.Register(s, known) },
-		Policy:   desk.Policy(),
+		Services: func(s grpc.ServiceRegistrar) {
+			desk.Register(s, known)
+			edge.serve(s)
+		},
+		Policy: policies(desk.Policy(), attainment.Policy()),
 		Close: func() error {
 			stop()
 			jobs.Wait()
 			known.Close()
+			edge.close()
 			return nil
 		},
 	}, nil
@@ -114,4 +128,13 @@ func or(d, other time.Duration) time.Duration {
 		return d
 	}
 	return other
+}
+
+// policies are all of several.
+func policies(several ...identity.Policy) identity.Policy {
+	all := identity.Policy{}
+	for _, p := range several {
+		maps.Copy(all, p)
+	}
+	return all
 }

@@ -1,3 +1,4 @@
+-- oldest: 1
 -- +goose Up
 
 -- How often what happened at a skill of a partner within a minute, an hour or a day. A row
@@ -26,7 +27,20 @@ CREATE TABLE partner_reports (
     done  INTEGER NOT NULL
 );
 
+-- Breakers that are not closed, by the replica that holds calls back.
+CREATE TABLE partner_breakers (
+    replica  TEXT   NOT NULL,
+    partner  TEXT   NOT NULL,
+    skill    TEXT   NOT NULL,
+    state    TEXT   NOT NULL, -- open or half-open
+    why      TEXT   NOT NULL, -- failures or slowness
+    since    BIGINT NOT NULL, -- microseconds since 1970, UTC
+    retry_at BIGINT NOT NULL, -- 0: now
+    PRIMARY KEY (replica, partner, skill)
+);
+
 -- +goose Down
+DROP TABLE partner_breakers;
 DROP TABLE partner_reports;
 DROP TABLE partner_batches;
 DROP TABLE partner_attainment;

@@ -1,6 +1,7 @@
 // Command partners runs the outbound edge as a process of its own:
 //
 //	partners serve|migrate|check-config -config FILE
+//	partners check-agreement FILE|FOLDER
 package main
 
 import (
@@ -10,4 +11,6 @@ import (
 	"sabha.dev/services/partners"
 )
 
-func main() { os.Exit(service.Main(os.Args, partners.New)) }
+func main() {
+	os.Exit(partners.Command(os.Args, os.Stderr, func(args []string) int { return service.Main(args, partners.New) }))
+}

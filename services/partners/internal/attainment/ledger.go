@@ -2,14 +2,12 @@ package attainment
 
 import (
 	"context"
-	"log/slog"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
-	"sabha.dev/services/partners/internal/agreement"
 	"sabha.dev/services/partners/internal/gate"
 	"sabha.dev/services/partners/internal/partner"
 )
@@ -36,28 +34,32 @@ type row struct {
 	what           string
 }
 
-// batch is counts that are written together, once.
+// batch is counts and changes that are written together, once.
 type batch struct {
-	id   string
-	rows map[row]int64
+	id      string
+	rows    map[row]int64
+	changes []gate.Change
 }
 
 // Ledger gathers what the gate and the prober tell and writes it in batches. It is safe for
 // concurrent use.
 type Ledger struct {
 	*Store
-	log *slog.Logger
+	replica string
+	wake    chan struct{} // something should be written at once
 
 	mu      sync.Mutex
 	current map[row]int64
+	changes []gate.Change
 
 	writing sync.Mutex
 	failed  *batch // was not written, or its answer was lost
 }
 
-// NewLedger makes a ledger over a store. Run writes what it gathers.
-func NewLedger(s *Store, log *slog.Logger) *Ledger {
-	return &Ledger{Store: s, log: log, current: map[row]int64{}}
+// NewLedger makes the ledger of a replica over a store. Flush writes what it gathers; see
+// [Work].
+func NewLedger(s *Store, replica string) *Ledger {
+	return &Ledger{Store: s, replica: replica, wake: make(chan struct{}, 1), current: map[row]int64{}}
 }
 
 // Called counts a call at the time when it ended.
@@ -111,45 +113,19 @@ func (l *Ledger) Flush(ctx context.Context) error {
 	for {
 		if l.failed == nil {
 			l.mu.Lock()
-			if len(l.current) > 0 {
-				l.failed = &batch{uuid.NewString(), l.current}
-				l.current = map[row]int64{}
+			if len(l.current) > 0 || len(l.changes) > 0 {
+				l.failed = &batch{uuid.NewString(), l.current, l.changes}
+				l.current, l.changes = map[row]int64{}, nil
 			}
 			l.mu.Unlock()
 			if l.failed == nil {
 				return nil
 			}
 		}
-		if err := l.write(ctx, l.failed); err != nil {
+		if err := l.write(ctx, l.replica, l.failed); err != nil {
 			return err
 		}
 		l.failed = nil
-	}
-}
-
-// Run writes every few seconds and rolls up what is past, until the context ends; then it
-// writes the rest. kept says how long days are kept, by partner.
-func (l *Ledger) Run(ctx context.Context, kept func() map[string]time.Duration) {
-	roll := l.clock.Now()
-	for ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-l.clock.After(writeEvery):
-			if err := l.Flush(ctx); err != nil && ctx.Err() == nil {
-				l.log.Error("counts of calls of partners are not written yet", "error", err)
-			}
-		}
-		if now := l.clock.Now(); !now.Before(roll) && ctx.Err() == nil {
-			roll = now.Add(rollEvery)
-			if err := l.RollUp(ctx, kept(), agreement.DefaultFigures); err != nil && ctx.Err() == nil {
-				l.log.Error("counts of calls of partners are not rolled up yet", "error", err)
-			}
-		}
-	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
-	defer cancel()
-	if err := l.Flush(last); err != nil {
-		l.log.Error("the last counts of calls of partners are lost", "error", err)
 	}
 }
 

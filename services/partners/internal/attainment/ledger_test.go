@@ -2,6 +2,7 @@ package attainment_test
 
 import (
 	"context"
+	"log/slog"
 	"reflect"
 	"sync"
 	"testing"
@@ -63,7 +64,8 @@ func TestStoppingWritesTheRest(t *testing.T) {
 		l := r.ledger()
 		ctx, stop := context.WithCancel(r.Context())
 		var ended sync.WaitGroup
-		ended.Go(func() { l.Run(ctx, func() map[string]time.Duration { return nil }) })
+		w := &attainment.Work{Desk: r.desk(l, "{}"), Log: slog.New(slog.DiscardHandler)}
+		ended.Go(func() { w.Run(ctx) })
 		l.Called(r.call(gate.OK, time.Second))
 		stop()
 		ended.Wait()

@@ -54,7 +54,7 @@ func (s *Store) transact(ctx context.Context, f func(*sql.Tx) error) error {
 }
 
 // write adds a batch, unless it was added before.
-func (s *Store) write(ctx context.Context, b *batch) error {
+func (s *Store) write(ctx context.Context, replica string, b *batch) error {
 	return s.transact(ctx, func(tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, `INSERT INTO partner_batches (id, at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, b.id, s.clock.Now().Unix())
 		if err != nil {
@@ -63,7 +63,10 @@ func (s *Store) write(ctx context.Context, b *batch) error {
 		if n, err := res.RowsAffected(); err != nil || n == 0 {
 			return err
 		}
-		return add(ctx, tx, minutes, b.rows)
+		if err := add(ctx, tx, minutes, b.rows); err != nil {
+			return err
+		}
+		return changed(ctx, tx, replica, b.id, b.changes)
 	})
 }
 
@@ -117,6 +120,9 @@ func (s *Store) RollUp(ctx context.Context, kept map[string]time.Duration, usual
 		}
 	}
 	if _, err := s.db.Write.ExecContext(ctx, `DELETE FROM partner_batches WHERE at < $1`, now.Add(-batchesKept).Unix()); err != nil {
+		return err
+	}
+	if _, err := s.db.Write.ExecContext(ctx, `DELETE FROM partner_breakers WHERE replica NOT IN (SELECT id FROM replicas WHERE expires_at >= $1)`, now.UnixNano()); err != nil {
 		return err
 	}
 	return s.forget(ctx, now, kept, usual)
