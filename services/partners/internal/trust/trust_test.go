@@ -98,21 +98,12 @@ func TestTrustDecaysWithoutNews(t *testing.T) {
 }
 
 func TestABadWeekCostsALongTime(t *testing.T) {
-	bad := func(until int) []trust.Day {
-		var list []trust.Day
-		for i := range 7 {
-			d := good(ago(until + i))
-			d.OK, d.Invalid, d.Good = 20, 20, 20
-			list = append(list, d)
-		}
-		return list
-	}
 	before := score(goodDays(90, 0))
-	during := score(append(goodDays(90, 7), bad(0)...))
+	during := score(append(goodDays(90, 7), half(0, 7)...))
 	if before < 0.85 || during > 0.7 {
 		t.Errorf("ninety good days make %.3f, a bad week after them %.3f", before, during)
 	}
-	later := score(append(append(goodDays(90, 37), bad(30)...), goodDays(30, 0)...))
+	later := score(append(append(goodDays(90, 37), half(30, 7)...), goodDays(30, 0)...))
 	if later <= during || later >= score(goodDays(127, 0)) {
 		t.Errorf("thirty good days after the bad week make %.3f", later)
 	}
