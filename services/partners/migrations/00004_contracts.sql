@@ -61,7 +61,7 @@ CREATE TABLE contract_verdicts (
     figures      TEXT    NOT NULL, -- JSON
     PRIMARY KEY (partner, number, kind)
 );
-CREATE INDEX contract_verdicts_organisation ON contract_verdicts (organisation, found_at);
+CREATE INDEX contract_verdicts_found ON contract_verdicts (found_at);
 
 -- What is still to be done of verdicts: events to publish, partners to suspend.
 CREATE TABLE contract_notices (

@@ -21,20 +21,17 @@ func (s *Store) Days(ctx context.Context, partner string, since time.Time) ([]tr
 		WHERE partner = $1 AND state = 'done' AND ended_at >= $2 GROUP BY ended_at / 86400000000`, partner, since.UnixMicro())
 }
 
-// Marks are the findings that count against an organisation since a time, whatever its
+// Marks are the findings since a time that count against organisations, whatever their
 // partners are or were called. What is only told counts against nobody.
-func (s *Store) Marks(ctx context.Context, organisation string, since time.Time) ([]trust.Mark, error) {
-	found, err := s.VerdictsOf(ctx, organisation, since)
-	var marks []trust.Mark
+func (s *Store) Marks(ctx context.Context, since time.Time) (map[string][]trust.Mark, error) {
+	found, err := verdicts(ctx, s.db.Read, `action <> 'tell' AND (found_at >= $1 OR closed_at = 0) ORDER BY found_at`, since.UnixMicro())
+	all := map[string][]trust.Mark{}
 	for _, v := range found {
-		if v.Action == Tell {
-			continue
-		}
 		kind := trust.Drift
 		if v.Kind == Failing {
 			kind = trust.Failing
 		}
-		marks = append(marks, trust.Mark{Kind: kind, Partner: v.Partner, At: v.FoundAt, Open: v.Open()})
+		all[v.Organisation] = append(all[v.Organisation], trust.Mark{Kind: kind, Partner: v.Partner, At: v.FoundAt, Open: v.Open()})
 	}
-	return marks, err
+	return all, err
 }

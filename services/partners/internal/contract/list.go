@@ -79,12 +79,6 @@ func (s *Store) Verdicts(ctx context.Context, partner string, limit int) ([]Verd
 	return verdicts(ctx, s.db.Read, `partner = $1 ORDER BY found_at DESC, kind LIMIT $2`, partner, limit)
 }
 
-// VerdictsOf lists those of an organisation's partners since a time, whatever the
-// partners were called, the newest first. The organisation is written as trust.Organisation does.
-func (s *Store) VerdictsOf(ctx context.Context, organisation string, since time.Time) ([]Verdict, error) {
-	return verdicts(ctx, s.db.Read, `organisation = $1 AND (found_at >= $2 OR closed_at = 0) ORDER BY found_at DESC, kind LIMIT 200`, organisation, since.UnixMicro())
-}
-
 // open lists the verdicts of a partner that stand.
 func open(ctx context.Context, q queryer, partner string) ([]Verdict, error) {
 	return verdicts(ctx, q, `partner = $1 AND closed_at = 0 ORDER BY found_at, kind`, partner)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,10 +32,11 @@ type Ledger interface {
 	Days(ctx context.Context, partner string, since time.Time) ([]Day, error)
 }
 
-// Record gives what counts against an organisation.
+// Record gives what counts against organisations.
 type Record interface {
-	// Marks of all partners that the organisation has or had, since a time.
-	Marks(ctx context.Context, organisation string, since time.Time) ([]Mark, error)
+	// Marks since a time of all partners that there are or were, by their organisation as
+	// [Organisation] writes it.
+	Marks(ctx context.Context, since time.Time) (map[string][]Mark, error)
 }
 
 // Config of a keeper.
@@ -72,12 +74,16 @@ func (k *Keeper) All(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	against, err := k.against(ctx)
+	if err != nil {
+		return err
+	}
 	var errs []error
 	for _, p := range partners {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		s, err := k.Score(ctx, p)
+		s, err := k.score(ctx, p, against[Organisation(p.Organisation)])
 		if err == nil && math.Abs(s.Score-p.Trust) >= 0.0005 {
 			err = k.set(ctx, p.ID, s)
 		}
@@ -96,8 +102,23 @@ func (k *Keeper) set(ctx context.Context, id string, s Score) error {
 	return k.Registry.SetTrust(ctx, id, math.Round(s.Score*1000)/1000, parts)
 }
 
-// Score of one partner now.
-func (k *Keeper) Score(ctx context.Context, p *partner.Partner) (Score, error) {
+// against are the marks of all organisations.
+func (k *Keeper) against(ctx context.Context) (map[string][]Mark, error) {
+	all := map[string][]Mark{}
+	for _, r := range k.Records {
+		marks, err := r.Marks(ctx, k.Clock.Now().Add(-Since))
+		if err != nil {
+			return nil, err
+		}
+		for organisation, list := range marks {
+			all[organisation] = append(all[organisation], list...)
+		}
+	}
+	return all, nil
+}
+
+// score of one partner now, with the marks of its organisation.
+func (k *Keeper) score(ctx context.Context, p *partner.Partner, against []Mark) (Score, error) {
 	now := k.Clock.Now()
 	since := now.Add(-Since)
 	byDay := map[int64]Day{}
@@ -115,16 +136,7 @@ func (k *Keeper) Score(ctx context.Context, p *partner.Partner) (Score, error) {
 	for _, d := range byDay {
 		days = append(days, d)
 	}
-	var marks []Mark
-	if organisation := Organisation(p.Organisation); organisation != "" {
-		for _, r := range k.Records {
-			list, err := r.Marks(ctx, organisation, since)
-			if err != nil {
-				return Score{}, err
-			}
-			marks = append(marks, list...)
-		}
-	}
+	marks := slices.Clone(against)
 	suspended := false
 	for i := range marks {
 		marks[i].Other = marks[i].Partner != p.ID
