@@ -3,11 +3,14 @@
 package partners
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -17,10 +20,13 @@ import (
 	"sabha.dev/chassis/egress"
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/service"
+	partnersv1 "sabha.dev/gen/sabha/partners/v1"
 	"sabha.dev/services/partners/internal/attainment"
+	"sabha.dev/services/partners/internal/crossing"
 	"sabha.dev/services/partners/internal/desk"
 	"sabha.dev/services/partners/internal/finder"
 	"sabha.dev/services/partners/internal/registry"
+	"sabha.dev/services/partners/internal/remote"
 	"sabha.dev/services/partners/internal/sqlstore"
 	"sabha.dev/services/partners/internal/telling"
 	"sabha.dev/services/partners/migrations"
@@ -36,6 +42,13 @@ type Config struct {
 	Agreements string `yaml:"agreements"`
 	// Reports is the folder that the report of each month is written to; empty: none is.
 	Reports string `yaml:"reports"`
+	// Contracts is the folder of golden tasks, one file a partner; empty for none.
+	Contracts string `yaml:"contracts"`
+	// Callback is the URL under which partners reach [HookPath] to notify us of their tasks,
+	// for example https://agents.example.com; empty: they are not asked to.
+	Callback string `yaml:"callback"`
+	// Identity is who we say that we are where a protocol asks.
+	Identity Identity `yaml:"identity"`
 	// Networks are open for partners beside public ones, as CIDRs; agreements open more for
 	// one partner.
 	Networks []string `yaml:"networks"`
@@ -43,6 +56,19 @@ type Config struct {
 	// partners are asked whether they are there; 0 means a minute.
 	Refresh time.Duration `yaml:"refresh"`
 	Probe   time.Duration `yaml:"probe"`
+}
+
+// Identity is how the platform names itself to partners: "from" of KAP.
+type Identity struct {
+	// ID and Name of the agent; sabha and Sabha when empty.
+	ID   string `yaml:"id"`
+	Name string `yaml:"name"`
+	// Organisation that runs the platform.
+	Organisation string `yaml:"organisation"`
+}
+
+func (i Identity) shown() remote.Identity {
+	return remote.Identity{ID: cmp.Or(i.ID, "sabha"), Name: cmp.Or(i.Name, "Sabha"), Organisation: i.Organisation}
 }
 
 const (
@@ -66,6 +92,9 @@ func (c Config) check() error {
 			errs = append(errs, fmt.Errorf("%s is %s; it must be at least %s", f.name, f.value, minEvery))
 		}
 	}
+	if u, err := url.Parse(c.Callback); c.Callback != "" && (err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "") {
+		errs = append(errs, fmt.Errorf("callback: %q must be http:// or https:// with a host, without query and fragment", c.Callback))
+	}
 	return errors.Join(errs...)
 }
 
@@ -77,7 +106,7 @@ func New(c Config) service.Definition {
 	}
 }
 
-func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, error) {
+func build(ctx context.Context, c Config, b *service.Base) (_ *service.Persona, err error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -89,33 +118,49 @@ func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, er
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			edge.close()
+		}
+	}()
 	known, err := registry.New(registry.Config{
 		Store: store, Networks: c.Networks, RefreshEvery: or(c.Refresh, defaultRefresh), ProbeEvery: or(c.Probe, defaultProbe),
 		Rules: edge.rules, Probed: edge.desk.Ledger.Probed, Clock: b.Clock, Log: b.Log, Random: rand.Float64,
 	})
 	if err != nil {
-		edge.close()
+		return nil, err
+	}
+	client := remote.New(remote.Config{Clock: b.Clock, Settings: edge.settings(c.Networks), Identity: c.Identity.shown()})
+	calls := newCalls(c, b, edge, store, client)
+	behaviour, err := newWatch(c.Contracts, b, store, client)
+	if err != nil {
 		return nil, err
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var jobs sync.WaitGroup
-	jobs.Go(func() { known.Run(running) })
-	jobs.Go(func() { telling.New(store, b.NATS, b.Clock, b.Log).Run(running) })
+	for _, run := range []func(context.Context){known.Run, telling.New(store, b.NATS, b.Clock, b.Log).Run, behaviour.run} {
+		jobs.Go(func() { run(running) })
+	}
 	return &service.Persona{
 		Agent: agent.Agent{
 			Tenant: Name, Name: "Partners", Version: b.Release,
 			Description: "Agents of other organisations: finds them, and calls what the platform's agreement with each allows.",
-			Skills:      []agent.Skill{finder.New(store)},
+			Skills:      []agent.Skill{finder.New(store)}, Lookup: calls.agent.Lookup, Extended: calls.agent.Extended,
 		},
+		Engine: calls.begin,
+		HTTP:   map[string]http.Handler{HookPath: calls},
 		Services: func(s grpc.ServiceRegistrar) {
 			desk.Register(s, known)
 			edge.serve(s)
+			behaviour.register(s)
+			partnersv1.RegisterCrossingServiceServer(s, &crossing.RPC{Ledger: crossing.NewLedger(b.DB)})
 		},
-		Policy: policies(desk.Policy(), attainment.Policy()),
+		Policy: policies(desk.Policy(), attainment.Policy(), behaviour.policy(), crossing.Policy()),
 		Close: func() error {
 			stop()
 			jobs.Wait()
 			known.Close()
+			client.Close()
 			edge.close()
 			return nil
 		},

@@ -91,7 +91,7 @@ type Crossing struct {
 	Policy  string `protobuf:"bytes,9,opt,name=policy,proto3" json:"policy,omitempty"`
 	Refused bool   `protobuf:"varint,10,opt,name=refused,proto3" json:"refused,omitempty"`
 	// In the order of the parts; at most 200.
-	Findings []*Finding `protobuf:"bytes,11,rep,name=findings,proto3" json:"findings,omitempty"`
+	Findings []*Detection `protobuf:"bytes,11,rep,name=findings,proto3" json:"findings,omitempty"`
 	// Findings beyond those.
 	MoreFindings  int32 `protobuf:"varint,12,opt,name=more_findings,json=moreFindings,proto3" json:"more_findings,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -198,7 +198,7 @@ func (x *Crossing) GetRefused() bool {
 	return false
 }
 
-func (x *Crossing) GetFindings() []*Finding {
+func (x *Crossing) GetFindings() []*Detection {
 	if x != nil {
 		return x.Findings
 	}
@@ -212,8 +212,8 @@ func (x *Crossing) GetMoreFindings() int32 {
 	return 0
 }
 
-// Finding is one thing that was found, and what was done about it.
-type Finding struct {
+// Detection is one thing that was found, and what was done about it.
+type Detection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Counts from 0.
 	Part int32 `protobuf:"varint,1,opt,name=part,proto3" json:"part,omitempty"`
@@ -234,20 +234,20 @@ type Finding struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Finding) Reset() {
-	*x = Finding{}
+func (x *Detection) Reset() {
+	*x = Detection{}
 	mi := &file_sabha_partners_v1_crossing_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Finding) String() string {
+func (x *Detection) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Finding) ProtoMessage() {}
+func (*Detection) ProtoMessage() {}
 
-func (x *Finding) ProtoReflect() protoreflect.Message {
+func (x *Detection) ProtoReflect() protoreflect.Message {
 	mi := &file_sabha_partners_v1_crossing_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -259,61 +259,61 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Finding.ProtoReflect.Descriptor instead.
-func (*Finding) Descriptor() ([]byte, []int) {
+// Deprecated: Use Detection.ProtoReflect.Descriptor instead.
+func (*Detection) Descriptor() ([]byte, []int) {
 	return file_sabha_partners_v1_crossing_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *Finding) GetPart() int32 {
+func (x *Detection) GetPart() int32 {
 	if x != nil {
 		return x.Part
 	}
 	return 0
 }
 
-func (x *Finding) GetPath() string {
+func (x *Detection) GetPath() string {
 	if x != nil {
 		return x.Path
 	}
 	return ""
 }
 
-func (x *Finding) GetClass() string {
+func (x *Detection) GetClass() string {
 	if x != nil {
 		return x.Class
 	}
 	return ""
 }
 
-func (x *Finding) GetKind() string {
+func (x *Detection) GetKind() string {
 	if x != nil {
 		return x.Kind
 	}
 	return ""
 }
 
-func (x *Finding) GetStart() int64 {
+func (x *Detection) GetStart() int64 {
 	if x != nil {
 		return x.Start
 	}
 	return 0
 }
 
-func (x *Finding) GetEnd() int64 {
+func (x *Detection) GetEnd() int64 {
 	if x != nil {
 		return x.End
 	}
 	return 0
 }
 
-func (x *Finding) GetAction() string {
+func (x *Detection) GetAction() string {
 	if x != nil {
 		return x.Action
 	}
 	return ""
 }
 
-func (x *Finding) GetRule() string {
+func (x *Detection) GetRule() string {
 	if x != nil {
 		return x.Rule
 	}
@@ -464,7 +464,7 @@ var File_sabha_partners_v1_crossing_proto protoreflect.FileDescriptor
 
 const file_sabha_partners_v1_crossing_proto_rawDesc = "" +
 	"\n" +
-	" sabha/partners/v1/crossing.proto\x12\x11sabha.partners.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x88\x03\n" +
+	" sabha/partners/v1/crossing.proto\x12\x11sabha.partners.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8a\x03\n" +
 	"\bCrossing\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x17\n" +
 	"\atask_id\x18\x02 \x01(\tR\x06taskId\x12\x18\n" +
@@ -476,10 +476,10 @@ const file_sabha_partners_v1_crossing_proto_rawDesc = "" +
 	"\x06digest\x18\b \x01(\tR\x06digest\x12\x16\n" +
 	"\x06policy\x18\t \x01(\tR\x06policy\x12\x18\n" +
 	"\arefused\x18\n" +
-	" \x01(\bR\arefused\x126\n" +
-	"\bfindings\x18\v \x03(\v2\x1a.sabha.partners.v1.FindingR\bfindings\x12#\n" +
-	"\rmore_findings\x18\f \x01(\x05R\fmoreFindings\"\xaf\x01\n" +
-	"\aFinding\x12\x12\n" +
+	" \x01(\bR\arefused\x128\n" +
+	"\bfindings\x18\v \x03(\v2\x1c.sabha.partners.v1.DetectionR\bfindings\x12#\n" +
+	"\rmore_findings\x18\f \x01(\x05R\fmoreFindings\"\xb1\x01\n" +
+	"\tDetection\x12\x12\n" +
 	"\x04part\x18\x01 \x01(\x05R\x04part\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x14\n" +
 	"\x05class\x18\x03 \x01(\tR\x05class\x12\x12\n" +
@@ -523,7 +523,7 @@ var file_sabha_partners_v1_crossing_proto_msgTypes = make([]protoimpl.MessageInf
 var file_sabha_partners_v1_crossing_proto_goTypes = []any{
 	(Direction)(0),                // 0: sabha.partners.v1.Direction
 	(*Crossing)(nil),              // 1: sabha.partners.v1.Crossing
-	(*Finding)(nil),               // 2: sabha.partners.v1.Finding
+	(*Detection)(nil),             // 2: sabha.partners.v1.Detection
 	(*ListCrossingsRequest)(nil),  // 3: sabha.partners.v1.ListCrossingsRequest
 	(*ListCrossingsResponse)(nil), // 4: sabha.partners.v1.ListCrossingsResponse
 	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
@@ -531,7 +531,7 @@ var file_sabha_partners_v1_crossing_proto_goTypes = []any{
 var file_sabha_partners_v1_crossing_proto_depIdxs = []int32{
 	0, // 0: sabha.partners.v1.Crossing.direction:type_name -> sabha.partners.v1.Direction
 	5, // 1: sabha.partners.v1.Crossing.at:type_name -> google.protobuf.Timestamp
-	2, // 2: sabha.partners.v1.Crossing.findings:type_name -> sabha.partners.v1.Finding
+	2, // 2: sabha.partners.v1.Crossing.findings:type_name -> sabha.partners.v1.Detection
 	5, // 3: sabha.partners.v1.ListCrossingsRequest.since:type_name -> google.protobuf.Timestamp
 	1, // 4: sabha.partners.v1.ListCrossingsResponse.crossings:type_name -> sabha.partners.v1.Crossing
 	3, // 5: sabha.partners.v1.CrossingService.ListCrossings:input_type -> sabha.partners.v1.ListCrossingsRequest

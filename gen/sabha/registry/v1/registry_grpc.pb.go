@@ -63,7 +63,7 @@ type RegistryServiceClient interface {
 	SetRights(ctx context.Context, in *SetRightsRequest, opts ...grpc.CallOption) (*SetRightsResponse, error)
 	// RefreshPartner reads the card now instead of when it is due.
 	RefreshPartner(ctx context.Context, in *RefreshPartnerRequest, opts ...grpc.CallOption) (*RefreshPartnerResponse, error)
-	// ListChanges lists changes of cards that wait for a decision, the oldest first.
+	// ListChanges lists changes of cards that wait for a decision, by partner.
 	ListChanges(ctx context.Context, in *ListChangesRequest, opts ...grpc.CallOption) (*ListChangesResponse, error)
 	// DecideChange adopts a changed card, or refuses it: then calls go on with the approved
 	// one, and the same card is not offered again.
@@ -218,7 +218,7 @@ type RegistryServiceServer interface {
 	SetRights(context.Context, *SetRightsRequest) (*SetRightsResponse, error)
 	// RefreshPartner reads the card now instead of when it is due.
 	RefreshPartner(context.Context, *RefreshPartnerRequest) (*RefreshPartnerResponse, error)
-	// ListChanges lists changes of cards that wait for a decision, the oldest first.
+	// ListChanges lists changes of cards that wait for a decision, by partner.
 	ListChanges(context.Context, *ListChangesRequest) (*ListChangesResponse, error)
 	// DecideChange adopts a changed card, or refuses it: then calls go on with the approved
 	// one, and the same card is not offered again.

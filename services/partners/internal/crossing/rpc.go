@@ -94,7 +94,7 @@ func shown(c Crossing) *partnersv1.Crossing {
 		Policy: c.Policy, Refused: c.Refused, MoreFindings: int32(c.More),
 	}
 	for _, f := range c.Findings {
-		out.Findings = append(out.Findings, &partnersv1.Finding{
+		out.Findings = append(out.Findings, &partnersv1.Detection{
 			Part: int32(f.Part), Path: f.Path, Class: string(f.Class), Kind: f.Kind, Start: f.Start, End: f.End, Action: string(f.Action), Rule: f.Rule,
 		})
 	}
