@@ -21,6 +21,7 @@ import (
 	"sabha.dev/chassis/fault"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	plannerv1 "sabha.dev/gen/sabha/planner/v1"
+	registryv1 "sabha.dev/gen/sabha/registry/v1"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
 )
 
@@ -42,6 +43,8 @@ type Script struct {
 	CancelFor func(*adminv1.CancelTasksRequest) ([]*adminv1.CancelOutcome, error)
 	// Reviews, when set, is the platform's review service.
 	Reviews reviewv1.ReviewServiceServer
+	// Registry, when set, is the platform's registry of partners.
+	Registry registryv1.RegistryServiceServer
 }
 
 // Platform is a running script.
@@ -74,6 +77,9 @@ func Start(t *testing.T, s Script) *Platform {
 	a2apb.RegisterA2AServiceServer(server, p)
 	adminv1.RegisterAdminServiceServer(server, overseer{p: p})
 	plannerv1.RegisterPlannerServiceServer(server, overseer{p: p})
+	if s.Registry != nil {
+		registryv1.RegisterRegistryServiceServer(server, s.Registry)
+	}
 	if s.Reviews != nil {
 		reviewv1.RegisterReviewServiceServer(server, s.Reviews)
 	}
