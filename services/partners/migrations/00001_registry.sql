@@ -49,7 +49,7 @@ CREATE TABLE registry_terms (
     partner_id TEXT  NOT NULL,
     PRIMARY KEY (term, partner_id)
 );
-CREATE INDEX registry_terms_partner ON registry_terms (partner_id);
+CREATE INDEX registry_terms_partner ON registry_terms (partner_id, term);
 
 -- Structural changes of cards: at most one of a partner is pending.
 CREATE TABLE registry_changes (
