@@ -14,7 +14,7 @@ func (s *Scanner) date(t *token) int {
 		if end == 0 && t.digits > 0 && t.groups[0].end-t.start == 8 && compactDate(t.chars[:8]) {
 			end = t.groups[0].end
 		}
-		if end == 0 && t.groups[0].end-t.start == 4 && year(t.chars[:4]) && at-s.words.end <= 5 {
+		if end == 0 && t.groups[0].end-t.start == 4 && year(t.chars[:4]) && at-s.words.at[aBirth] <= 8 {
 			end = t.groups[0].end
 		}
 	}

@@ -46,7 +46,7 @@ func (s *Scanner) address(nameEnd, end int) {
 	for start < nameEnd && !alnum(s.buf[start]) && s.buf[start] != '_' {
 		start++
 	}
-	if start == nameEnd || s.buf[nameEnd-1] == '.' || s.at(start-1) == '@' {
+	if start == nameEnd || s.buf[nameEnd-1] == '.' || s.at(start-1) == '@' || s.at(start-1) == '/' && s.at(start-2) == '/' && s.at(start-3) == ':' {
 		return
 	}
 	if nameEnd-start == 3 && strings.EqualFold(string(s.buf[start:nameEnd]), "git") && s.at(end) == ':' {
@@ -107,6 +107,9 @@ func isTop(top string) bool {
 	if len(top) < 2 || len(top) > 24 || strings.Contains(fileEndings, " "+strings.ToLower(top)+" ") {
 		return false
 	}
+	if strings.Contains(internalEndings, " "+strings.ToLower(top)+" ") {
+		return false
+	}
 	for k := range len(top) {
 		if !letter(top[k]) && !strings.HasPrefix(top, "xn") {
 			return false
@@ -138,7 +141,10 @@ func (s *Scanner) spelled(i, j int) int {
 	if bracket == 0 && strings.IndexByte(string(s.buf[host:end]), ' ') < 0 {
 		return 0 // "see it at example.com"
 	}
-	if bracket == 0 { // "at the dot of" is no host
+	if bracket == 0 { // "at the dot on" is no host
+		if first := strings.ToLower(string(s.buf[host:min(host+4, end)])); first == "the " || first[:2] == "a " {
+			return 0
+		}
 		if w := strings.ToLower(string(s.buf[host:end])); !strings.Contains(w, " dot ") && !strings.Contains(w, " punkt ") && !strings.Contains(w, " punto ") && !strings.Contains(w, " point ") {
 			return 0
 		}

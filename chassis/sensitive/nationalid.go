@@ -102,7 +102,7 @@ func (s *Scanner) nationalID(w window) string {
 			continue
 		}
 		told := s.words.near(k.topic, at, 48) || s.words.near(anID, at, 48)
-		if !told && (w.glued || s.words.other(at) || w.small && !k.small || !k.bare(w.shape)) {
+		if !told && (w.glued || s.words.other(at) || w.groups[w.last].small && !k.small || !k.bare(w.shape)) {
 			continue
 		}
 		if same(b) || k.check != nil && !k.check(b) {
@@ -124,7 +124,7 @@ func (s *Scanner) toldID(w window, b []byte, at int64) string {
 			digits++
 		}
 	}
-	if digits < 5 || w.small && digits < w.size-3 {
+	if digits < 5 || w.groups[w.last].small && digits < w.size-3 {
 		return ""
 	}
 	switch last := s.words.last; {

@@ -48,7 +48,7 @@ func (s *Scanner) versioned(t *token) bool {
 		return true
 	}
 	at := s.base + int64(t.start)
-	return s.words.at[aNot] == s.words.end && at-s.words.end <= 3
+	return s.words.at[aNot] == s.words.end && at-s.words.end <= 5
 }
 
 // ipv6 looks at a group of four hexadecimal digits and a colon. It tells an address of

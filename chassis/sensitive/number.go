@@ -11,7 +11,7 @@ func (s *Scanner) characters(i int) {
 		s.pos = i
 		return
 	}
-	if prefixes[s.buf[i]] != nil && s.secret(i) {
+	if s.mayBeKey(i) && s.secret(i) {
 		return
 	}
 	if s.words.last&(1<<isWord|1<<aBearer) != 0 && s.told(i) {
@@ -78,9 +78,9 @@ func (s *Scanner) short(i, j int) int {
 		return s.host(i, j)
 	case j-i == 4 && next == ':' && s.buf[i]|0x20 == 'f':
 		return s.ipv6(i)
-	case j-i <= 3 && (next == ' ' || next == '-' || next == '.') && digit(s.at(j+1)):
+	case j-i <= 3 && (next == ' ' || next == '-' || next == '.') && upper(s.buf[j-1]) && (digit(s.at(j+1)) || j-i == 3 && upper(s.at(j+1))):
 		return s.number(i, j)
-	case j-i == 3 && (next == ' ' || next == '-') && upper(s.buf[i]) && alnum(s.at(j+1)):
+	case j-i <= 2 && (next == ' ' || next == '-') && digit(s.at(j+1)) && s.words.about(idTopics, s.base+int64(i)):
 		return s.number(i, j)
 	}
 	return 0
@@ -116,8 +116,7 @@ func (s *Scanner) number(i, j int) int {
 			return end
 		}
 	}
-	if total >= 6 {
-		var longest window
+	if total >= 6 && t.count >= 4 {
 		for last := t.n - 1; last >= 0 && t.groups[last].chars >= 6; last-- {
 			w, whole := s.window(t, last)
 			if !whole || w.size > 20 {
@@ -127,10 +126,11 @@ func (s *Scanner) number(i, j int) int {
 				s.emit(class, kind, s.begin(w, class), w.end)
 				return -1
 			}
-			if longest.token == nil {
-				longest = w
-			}
 		}
+	}
+	if t.digits > 0 && s.words.last&(1<<aCode) != 0 && at-s.words.end <= 3 && j-i >= 3 && j-i <= 8 && !t.glued && allDigits(s.buf[i:j]) && !(j-i == 4 && year(s.buf[i:j])) {
+		s.emit(Secret, "code", i, j)
+		return -1
 	}
 	if t.digits > 0 {
 		if end := s.amount(t, at); end > 0 {

@@ -3,7 +3,7 @@ package sensitive
 // Bounds of what a scanner keeps.
 const (
 	block    = 16 << 10 // bytes that are folded at a time
-	lookback = 320      // folded bytes that stay behind the place that is read
+	lookback = 520      // folded bytes that stay behind the place that is read
 	maxRun   = 4096     // a finding longer than this is told in pieces
 	never    = -1 << 40
 )
@@ -27,6 +27,7 @@ type Scanner struct {
 
 	words words
 	token token // under way
+	table table
 	open  opened
 	whole bool // the text is the value of one field
 }
@@ -95,6 +96,7 @@ func (s *Scanner) reset() {
 	s.buf, s.shifts = s.buf[:0], s.shifts[:0]
 	s.base, s.pos, s.lastEnd, s.delta, s.startDelta, s.partial = 0, 0, 0, 0, 0, 0
 	s.final, s.need, s.whole, s.open = false, false, false, opened{}
+	s.table.sep, s.table.begun, s.table.column, s.table.quoted = 0, 0, 0, 0
 	s.words.reset()
 }
 
@@ -198,7 +200,7 @@ func (s *Scanner) run() {
 		case isHyphen:
 			s.hyphen(i)
 		case isLine:
-			s.pos++
+			s.line(i, c)
 		case isSaying:
 			s.words.say(c, s.base+int64(i)+1)
 			s.pos++

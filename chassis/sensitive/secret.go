@@ -149,6 +149,26 @@ var prefixes = func() (by [256][]known) {
 	return by
 }()
 
+// twoBytes has a bit for each beginning of two bytes.
+var twoBytes = func() (bits [1 << 10]uint64) {
+	for _, list := range prefixes {
+		for _, k := range list {
+			n := int(k.text[0])<<8 | int(k.text[1])
+			bits[n>>6] |= 1 << (n & 63)
+		}
+	}
+	return bits
+}()
+
+// mayBeKey tells whether a key may begin at i.
+func (s *Scanner) mayBeKey(i int) bool {
+	if i+1 >= len(s.buf) {
+		return true
+	}
+	n := int(s.buf[i])<<8 | int(s.buf[i+1])
+	return twoBytes[n>>6]&(1<<(n&63)) != 0
+}
+
 // secret tells a key with a known beginning at i. The answer says that it has, or that it
 // has to wait.
 func (s *Scanner) secret(i int) bool {

@@ -12,6 +12,7 @@ type group struct {
 	chars      int  // characters of the token up to its end
 	sep        byte // what stands before it: ' ', '-', '.', '/', '(' or ')'; 0 for the first
 	letters    bool
+	small      bool // small letters in the token up to its end
 }
 
 // token is a row of short groups of letters and digits with single separators between
@@ -21,22 +22,24 @@ type token struct {
 	chars  [maxChars]byte // letters are upper case
 	groups [maxGroups]group
 	n      int
-	digits int  // groups at the beginning that are only digits
-	small  bool // has small letters
-	left   byte // what stands before it
-	glued  bool // it goes on from an earlier number: 12.345, 10:30, a71b-1234
-	second bool // a number and a space stand before it
+	digits int      // groups at the beginning that are only digits
+	count  int      // of digits
+	small  bool     // has small letters
+	left   byte     // what stands before it
+	glued  bool     // it goes on from an earlier number: 12.345, 10:30, a71b-1234
+	second bool     // a number and a space stand before it
 	room   [40]byte // for the shape of a window
 }
 
 // read fills the token that begins at i.
 func (s *Scanner) read(t *token, i int) {
-	t.start, t.n, t.digits, t.small = i, 0, 0, false
+	t.start, t.n, t.digits, t.count, t.small = i, 0, 0, 0, false
 	t.left, t.glued, t.second = s.leftOf(i)
 	chars := 0
 	sep := byte(0)
 	for t.n < maxGroups {
 		g := group{start: i, sep: sep}
+		numbers := 0
 		for ; ; i++ {
 			c := s.at(i)
 			if !alnum(c) {
@@ -49,14 +52,17 @@ func (s *Scanner) read(t *token, i int) {
 				g.letters = true
 				t.small = t.small || c >= 'a'
 				c &^= 0x20
+			} else {
+				numbers++
 			}
 			t.chars[chars] = c
 			chars++
 		}
-		g.end, g.chars = i, chars
-		if t.n > 0 && g.letters && i-g.start > 8 {
-			return
+		g.end, g.chars, g.small = i, chars, t.small
+		if t.n > 0 && g.letters && (i-g.start > 8 || numbers == 0 && i-g.start > 2 && t.small) {
+			return // a word
 		}
+		t.count += numbers
 		t.groups[t.n] = g
 		t.n++
 		if !g.letters && t.digits == t.n-1 {
@@ -132,9 +138,9 @@ func (s *Scanner) column(i int) bool {
 // window is the beginning of a token that ends with a group.
 type window struct {
 	*token
-	last  int // group
-	size  int // characters
-	end   int // in buf
+	last  int    // group
+	size  int    // characters
+	end   int    // in buf
 	shape []byte // lengths of its groups with the separators between them
 }
 

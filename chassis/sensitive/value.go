@@ -127,6 +127,11 @@ func (s *Scanner) valueAt(i int, sep byte) bool {
 		if s.at(end) != quote {
 			return false
 		}
+	case s.table.sep != 0 && sep == s.table.sep || sep == ',' || sep == ';' || sep == '\t' || sep == '|':
+		for end-start < maxValue && s.at(end) != sep && s.at(end) != '\n' && s.at(end) != 0 {
+			end++
+		}
+		form = entire
 	case sep == '>' && s.at(i-2) != '=':
 		for end-start < maxValue && s.at(end) != '<' && s.at(end) != 0 {
 			end++

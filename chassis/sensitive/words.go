@@ -50,6 +50,7 @@ const (
 	aHealth
 	aPersonal
 	aPassword
+	aCode // a short one of digits
 	aToken
 	aHost
 	aBearer
@@ -210,7 +211,7 @@ var topicNames = map[string]topic{
 	"cpf": aCPF, "sin": aSIN, "tfn": aTFN, "medicare": aMedicare, "nif": aNIF, "pps": aPPS, "tc": aTC, "mynumber": aMyNumber, "thai": aThaiID,
 	"nik": aNIK, "amka": anAMKA, "oib": anOIB, "egn": anEGN, "pan": aPAN, "passport": aPassport, "licence": aLicence, "birth": aBirth,
 	"name": aName, "address": anAddress, "money": aMoney, "account": anAccount, "health": aHealth, "personal": aPersonal,
-	"password": aPassword, "token": aToken, "host": aHost, "bearer": aBearer, "is": isWord, "number": goesOn, "not": aNot,
+	"password": aPassword, "code": aCode, "token": aToken, "host": aHost, "bearer": aBearer, "is": isWord, "number": goesOn, "not": aNot,
 }
 
 var lexicon = readLexicon(lexiconText)
