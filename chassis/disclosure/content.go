@@ -90,7 +90,7 @@ func (c *crossing) replace(path, text string, found []sensitive.Finding) string 
 
 // form decides about a finding and gives the form in which its value leaves.
 func (c *crossing) form(path string, f sensitive.Finding, value string) string {
-	switch c.decide(path, f) {
+	switch c.decide(path, f, value) {
 	case Allow:
 		return value
 	case Mask:
@@ -137,7 +137,7 @@ func (c *crossing) place(prefix string, root *structpb.Value, p sensitive.Place)
 		number, text = true, sensitive.Number(n.NumberValue)
 	}
 	if len(p.Found) == 1 && p.Found[0].Start == 0 && p.Found[0].End == int64(len(text)) {
-		switch f := p.Found[0]; c.decide(path, f) {
+		switch f := p.Found[0]; c.decide(path, f, text) {
 		case Mask:
 			v.Kind = &structpb.Value_StringValue{StringValue: masked(f.Class, text)}
 		case Tokenise:

@@ -32,6 +32,8 @@ type Finding struct {
 	Rule string `json:"rule"`
 	// Why says more where a refusal is not by the rule's own word.
 	Why string `json:"why,omitempty"`
+
+	shown string // the value, masked, when it is to be explained
 }
 
 // Place names the part and the place in it for a person.
@@ -66,11 +68,22 @@ func (r Result) Restore(parts []*a2apb.Part) []*a2apb.Part { return r.Tokens.Res
 // Outbound decides about parts that are to leave. They are not changed. The error is that
 // of the context; a refusal is in the result.
 func (p *Policy) Outbound(ctx context.Context, to Recipient, parts []*a2apb.Part) (Result, error) {
-	c := crossing{policy: p.orStrict(), to: to}
+	r, _, err := p.outbound(ctx, to, parts, false)
+	return r, err
+}
+
+// Explain decides as Outbound does, and gives for each finding its value in the masked
+// form, for whoever asks why. It is no part of a record.
+func (p *Policy) Explain(ctx context.Context, to Recipient, parts []*a2apb.Part) (Result, []string, error) {
+	return p.outbound(ctx, to, parts, true)
+}
+
+func (p *Policy) outbound(ctx context.Context, to Recipient, parts []*a2apb.Part, explain bool) (Result, []string, error) {
+	c := crossing{policy: p.orStrict(), to: to, explain: explain}
 	var out []*a2apb.Part
 	for i, part := range parts {
 		if err := ctx.Err(); err != nil {
-			return Result{}, err
+			return Result{}, nil, err
 		}
 		c.part, c.labels = i, label.Of(part)
 		if leaves := c.outbound(proto.CloneOf(part)); leaves != nil {
@@ -81,7 +94,11 @@ func (p *Policy) Outbound(ctx context.Context, to Recipient, parts []*a2apb.Part
 	if r.Refused == "" {
 		r.Parts, r.Labels = out, c.left
 	}
-	return r, nil
+	var shown []string
+	for _, f := range r.Findings {
+		shown = append(shown, f.shown)
+	}
+	return r, shown, nil
 }
 
 // crossing is one decision under way.
@@ -91,18 +108,22 @@ type crossing struct {
 	issuer   issuer
 	findings []Finding
 	left     label.Labels // of what leaves
+	explain  bool
 
 	part   int // under way
 	labels label.Labels
 }
 
 // decide notes a finding and gives what happens to it.
-func (c *crossing) decide(path string, f sensitive.Finding) Action {
+func (c *crossing) decide(path string, f sensitive.Finding, value string) Action {
 	d := c.policy.decide(c.to, c.labels, f.Class, f.Kind, path)
 	c.findings = append(c.findings, Finding{
 		Part: c.part, Path: path, Class: f.Class, Kind: f.Kind, Start: f.Start, End: f.End,
 		Action: d.action, Rule: d.rule, Why: d.problem,
 	})
+	if c.explain && value != "" {
+		c.findings[len(c.findings)-1].shown = masked(f.Class, value)
+	}
 	if d.action == Allow {
 		c.leaves(f.Class)
 	}
@@ -192,7 +213,7 @@ func (c *crossing) byLabel(p *a2apb.Part, keep bool, found []Finding) *a2apb.Par
 		classes = []sensitive.Class{Labelled}
 	}
 	for _, class := range classes {
-		switch c.decide("", sensitive.Finding{Class: class}) {
+		switch c.decide("", sensitive.Finding{Class: class}, "") {
 		case Drop:
 			return nil
 		case Mask, Tokenise:

@@ -36,7 +36,7 @@ func (p *Policy) Stream(to Recipient, labels label.Labels) *Stream {
 // label decides about a class that only the label names. A stream cannot be replaced as a
 // whole, so anything but leave to pass refuses it.
 func (s *Stream) label(class sensitive.Class) {
-	if s.c.decide("", sensitive.Finding{Class: class}) != Allow {
+	if s.c.decide("", sensitive.Finding{Class: class}, "") != Allow {
 		f := &s.c.findings[len(s.c.findings)-1]
 		f.Action, f.Why = Refuse, "its label calls it "+string(class)+", and what comes in pieces cannot be changed as a whole"
 		s.refused = errors.New(s.c.refusal())

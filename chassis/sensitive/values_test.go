@@ -109,7 +109,9 @@ func four(n int) (sizes []int) {
 	return sizes
 }
 
-func (m maker) date() (day, month, year int) { return 1 + m.IntN(28), 1 + m.IntN(12), 1940 + m.IntN(65) }
+func (m maker) date() (day, month, year int) {
+	return 1 + m.IntN(28), 1 + m.IntN(12), 1940 + m.IntN(65)
+}
 
 const control = "TRWAGMYFPDXBNJZSQVHLCKE"
 

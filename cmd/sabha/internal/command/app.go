@@ -119,7 +119,7 @@ governed, durable A2A task.
 	for group, commands := range map[string][]*cobra.Command{
 		"use":   {r.ask(), r.task(), r.audit(), r.review(), r.partner(), r.push()},
 		"run":   {r.up(), r.demo(), r.ingest(), r.keys(), r.certs()},
-		"check": {r.playbook(), r.agreement(), r.contract(), r.card()},
+		"check": {r.playbook(), r.agreement(), r.contract(), r.card(), r.egress()},
 	} {
 		for _, c := range commands {
 			c.GroupID = group

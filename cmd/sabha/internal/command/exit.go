@@ -34,7 +34,7 @@ var exitCodes = []struct {
 	{ExitFailure, "the command itself failed: a file, a network error in the middle, an internal error, a card or a playbook with errors in it"},
 	{ExitUsage, "the command was not understood, or the server refused the request as invalid"},
 	{ExitTaskFailed, "the task failed"},
-	{ExitRejected, "the task was rejected by policy"},
+	{ExitRejected, "the task, or what would leave, was rejected by policy"},
 	{ExitCanceled, "the task was canceled"},
 	{ExitInputRequired, "the task waits for more input from you"},
 	{ExitNotFound, "the task, agent or key does not exist, or is not yours"},
