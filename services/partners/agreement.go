@@ -15,7 +15,7 @@ import (
 // one problem a line with its place. A single file is read with the others of its folder,
 // where its fallbacks are.
 func CheckAgreement(path string, now time.Time, out io.Writer) error {
-	list, err := agreement.Check(path, agreement.Sections{})
+	list, err := agreement.Check(path)
 	if err != nil {
 		return err
 	}

@@ -8,14 +8,10 @@ import (
 
 	"google.golang.org/grpc"
 
-	"sabha.dev/chassis/disclosure"
 	"sabha.dev/chassis/service"
-	"sabha.dev/chassis/strictyaml"
 	partnersv1 "sabha.dev/gen/sabha/partners/v1"
 	"sabha.dev/services/partners/internal/agreement"
 	"sabha.dev/services/partners/internal/attainment"
-	"sabha.dev/services/partners/internal/cardtrust"
-	"sabha.dev/services/partners/internal/credential"
 	"sabha.dev/services/partners/internal/gate"
 	"sabha.dev/services/partners/internal/registry"
 	"sabha.dev/services/partners/internal/remote"
@@ -35,7 +31,7 @@ type edge struct {
 // openEdge reads the agreements, so that a fault in one fails the start with its line, and
 // begins to keep the ledger.
 func openEdge(ctx context.Context, c Config, b *service.Base) (*edge, error) {
-	book, err := agreement.Open(c.Agreements, sections(c.Agreements), b.Clock, b.Log)
+	book, err := agreement.Open(c.Agreements, b.Clock, b.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -61,18 +57,9 @@ func (e *edge) rules(id string) registry.Rules {
 		for _, n := range a.Networks {
 			r.Networks = append(r.Networks, n.String())
 		}
-		r.Signatures, _ = a.Signatures.(*cardtrust.Policy)
+		r.Signatures = a.Signatures
 	}
 	return r
-}
-
-// sections are the parts of an agreement that other packages read.
-func sections(folder string) agreement.Sections {
-	return agreement.Sections{
-		Signatures:  func(n strictyaml.Node) any { p := cardtrust.Parse(n, folder); return &p },
-		Credentials: func(n strictyaml.Node) any { return credential.Parse(n) },
-		Disclosure:  func(n strictyaml.Node) any { return disclosure.Parse(n) },
-	}
 }
 
 // settings of calls to a partner are those of its agreement.
@@ -81,7 +68,7 @@ func (e *edge) settings(open []string) func(id string) remote.Settings {
 		s := remote.Settings{Networks: open}
 		if a := e.book.Agreement(id); a != nil {
 			s.Networks = slices.Concat(open, e.rules(id).Networks)
-			s.Credential, _ = a.Credentials.(*credential.Config)
+			s.Credential = a.Credentials
 			s.Trace = remote.Trace(a.Records.Trace)
 		}
 		return s

@@ -226,7 +226,7 @@ func (r *rig) start(name string) *replica {
 	log := slog.New(slog.NewTextHandler(r.log, nil))
 	db, err := sqldb.Open(r.Context(), r.url)
 	r.must(err)
-	book, err := agreement.Open(r.folder, agreement.Sections{}, r.clock, log)
+	book, err := agreement.Open(r.folder, r.clock, log)
 	r.must(err)
 	client := remote.New(remote.Config{
 		Clock: r.clock, Settings: func(string) remote.Settings {

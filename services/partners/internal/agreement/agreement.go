@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"sabha.dev/chassis/calendar"
-	"sabha.dev/chassis/strictyaml"
+	"sabha.dev/chassis/disclosure"
+	"sabha.dev/services/partners/internal/cardtrust"
+	"sabha.dev/services/partners/internal/credential"
 	"sabha.dev/services/partners/internal/partner"
 )
 
@@ -27,9 +29,11 @@ type Agreement struct {
 	// Networks are private ranges that calls to this partner may reach beside public ones.
 	Networks []netip.Prefix
 	Records  Records
-	// Signatures, Credentials and Disclosure are what [Sections] made of these keys; nil
-	// where the file or the reader of the section is missing.
-	Signatures, Credentials, Disclosure any
+	// Signatures that its cards need, Credentials that we show it, and Disclosure, which
+	// says what may leave to it; nil where the file says nothing.
+	Signatures  *cardtrust.Policy
+	Credentials *credential.Config
+	Disclosure  *disclosure.Policy
 	// Skills in the order of the file.
 	Skills []*Terms
 }
@@ -128,12 +132,6 @@ const (
 	MinFigures     = 62 * 24 * time.Hour
 	DefaultFigures = 400 * 24 * time.Hour
 )
-
-// Sections read the parts of a file that belong to other packages. Each reports on the
-// node what is wrong and gives what it made of it. One that is nil leaves its part unread.
-type Sections struct {
-	Signatures, Credentials, Disclosure func(strictyaml.Node) any
-}
 
 // Terms of a skill, or nil when the agreement does not allow it.
 func (a *Agreement) Terms(skill string) *Terms {

@@ -23,10 +23,9 @@ const checkEvery = 5 * time.Second
 // runs. When one of its files has a problem, all that was in force before stays in force,
 // since agreements refer to each other. It is safe for concurrent use.
 type Book struct {
-	folder   string // empty: no partner is agreed with
-	sections Sections
-	clock    clock.Clock
-	log      *slog.Logger
+	folder string // empty: no partner is agreed with
+	clock  clock.Clock
+	log    *slog.Logger
 
 	mu      sync.Mutex
 	checked time.Time
@@ -37,8 +36,8 @@ type Book struct {
 
 // Open reads the agreements of a folder. Files with problems are refused with all of them.
 // Without a folder there are none.
-func Open(folder string, s Sections, c clock.Clock, log *slog.Logger) (*Book, error) {
-	b := &Book{folder: folder, sections: s, clock: c, log: log, checked: c.Now()}
+func Open(folder string, c clock.Clock, log *slog.Logger) (*Book, error) {
+	b := &Book{folder: folder, clock: c, log: log, checked: c.Now()}
 	if folder == "" {
 		return b, nil
 	}
@@ -47,7 +46,7 @@ func Open(folder string, s Sections, c clock.Clock, log *slog.Logger) (*Book, er
 		return nil, err
 	}
 	b.seen = fingerprint(names)
-	if b.current, err = read(names, s); err != nil {
+	if b.current, err = read(names); err != nil {
 		return nil, err
 	}
 	b.note(nil)
@@ -85,7 +84,7 @@ func (b *Book) set() set {
 	}
 	var changed set
 	if err == nil {
-		changed, err = read(names, b.sections)
+		changed, err = read(names)
 	}
 	if err != nil {
 		if b.refused == nil || b.refused.Error() != err.Error() {

@@ -36,7 +36,7 @@ func TestAgreementsOfAFolderAreCheckedTogether(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			dir := folder(t, c.files)
-			_, err := agreement.Open(dir, agreement.Sections{}, clocktest.New(at(t, "2026-11-30T12:00:00Z")), slog.New(slog.DiscardHandler))
+			_, err := agreement.Open(dir, clocktest.New(at(t, "2026-11-30T12:00:00Z")), slog.New(slog.DiscardHandler))
 			got := ""
 			if err != nil {
 				got = strings.ReplaceAll(err.Error(), dir, "DIR")
@@ -57,7 +57,7 @@ func TestChangedAgreementsComeIntoForceUnlessOneIsWrong(t *testing.T) {
 	dir := folder(t, map[string]string{"a.yaml": good, "b.yaml": stand})
 	clock := clocktest.New(at(t, "2026-11-30T12:00:00Z"))
 	var log bytes.Buffer
-	b, err := agreement.Open(dir, agreement.Sections{}, clock, slog.New(slog.NewTextHandler(&log, nil)))
+	b, err := agreement.Open(dir, clock, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,14 +104,14 @@ func TestChangedAgreementsComeIntoForceUnlessOneIsWrong(t *testing.T) {
 func TestAnOldAgreementIsInForceWithAWarning(t *testing.T) {
 	var log bytes.Buffer
 	dir := folder(t, map[string]string{"b.yaml": stand})
-	b, err := agreement.Open(dir, agreement.Sections{}, clocktest.New(at(t, "2027-07-01T00:00:00Z")), slog.New(slog.NewTextHandler(&log, nil)))
+	b, err := agreement.Open(dir, clocktest.New(at(t, "2027-07-01T00:00:00Z")), slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil || b.Of("broker", "underwrite") == nil || !strings.Contains(log.String(), "the agreement with broker was due for review by partnerships@bank.example on 2027-06-30") {
 		t.Errorf("%v\n%s", err, &log)
 	}
 }
 
 func TestWithoutAFolderNothingIsAllowed(t *testing.T) {
-	b, err := agreement.Open("", agreement.Sections{}, clocktest.New(time.Time{}), slog.New(slog.DiscardHandler))
+	b, err := agreement.Open("", clocktest.New(time.Time{}), slog.New(slog.DiscardHandler))
 	if err != nil || b.Of("underwriter", "underwrite") != nil || b.Agreement("underwriter") != nil || len(b.All()) != 0 {
 		t.Error(b, err)
 	}
@@ -119,11 +119,11 @@ func TestWithoutAFolderNothingIsAllowed(t *testing.T) {
 
 func TestOneFileIsCheckedWithTheOthersOfItsFolder(t *testing.T) {
 	dir := folder(t, map[string]string{"a.yaml": good, "b.yaml": stand, "wrong.yaml": "partner: 5\n"})
-	list, err := agreement.Check(filepath.Join(dir, "a.yaml"), agreement.Sections{})
+	list, err := agreement.Check(filepath.Join(dir, "a.yaml"))
 	if err != nil || len(list) != 1 || list[0].Partner != "underwriter" {
 		t.Errorf("%v, %v", list, err)
 	}
-	if _, err := agreement.Check(dir, agreement.Sections{}); err == nil || !strings.Contains(err.Error(), "wrong.yaml:1: partner: must be text") {
+	if _, err := agreement.Check(dir); err == nil || !strings.Contains(err.Error(), "wrong.yaml:1: partner: must be text") {
 		t.Error(err)
 	}
 }

@@ -40,7 +40,7 @@ func files(folder string) ([]string, error) {
 
 // read reads files that belong together. The error is strictyaml.Problems with
 // everything found in all of them.
-func read(names []string, s Sections) (set, error) {
+func read(names []string) (set, error) {
 	all, at := set{}, map[string]places{}
 	var problems strictyaml.Problems
 	for _, name := range names {
@@ -48,7 +48,7 @@ func read(names []string, s Sections) (set, error) {
 		if err != nil {
 			return nil, fmt.Errorf("agreements: %w", err)
 		}
-		a, p, err := parse(name, raw, s)
+		a, p, err := parse(name, raw)
 		if err != nil {
 			found, ok := err.(strictyaml.Problems)
 			if !ok {
@@ -120,7 +120,7 @@ func missing(a partner.Address, all set) string {
 // Check reads a file, or all agreements of a folder, and gives them in order of the
 // partners' names. A single file is checked together with the others of its folder, so
 // that its fallbacks are found; problems of the others are not told.
-func Check(path string, s Sections) ([]*Agreement, error) {
+func Check(path string) ([]*Agreement, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func Check(path string, s Sections) ([]*Agreement, error) {
 		if err != nil {
 			return nil, err
 		}
-		all, err := read(names, s)
+		all, err := read(names)
 		if err != nil {
 			return nil, err
 		}
@@ -140,7 +140,7 @@ func Check(path string, s Sections) ([]*Agreement, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := Parse(path, raw, s)
+	a, err := Parse(path, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func Check(path string, s Sections) ([]*Agreement, error) {
 	if path = filepath.Clean(path); !slices.Contains(names, path) {
 		names = append(names, path)
 	}
-	if _, err = read(names, s); err != nil {
+	if _, err = read(names); err != nil {
 		all, ok := err.(strictyaml.Problems)
 		if !ok {
 			return nil, err

@@ -5,20 +5,24 @@ import (
 	"encoding/hex"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"sabha.dev/chassis/calendar"
+	"sabha.dev/chassis/disclosure"
 	"sabha.dev/chassis/strictyaml"
+	"sabha.dev/services/partners/internal/cardtrust"
+	"sabha.dev/services/partners/internal/credential"
 	"sabha.dev/services/partners/internal/partner"
 )
 
 // Parse reads one agreement. name is the file as problems should show it. The error is
 // strictyaml.Problems with everything found. Whether a fallback exists is not known here;
 // see [Check].
-func Parse(name string, data []byte, s Sections) (*Agreement, error) {
-	a, _, err := parse(name, data, s)
+func Parse(name string, data []byte) (*Agreement, error) {
+	a, _, err := parse(name, data)
 	return a, err
 }
 
@@ -31,10 +35,10 @@ type place struct {
 // places of a file: the partner's, under an empty name, and those of the fallbacks by skill.
 type places map[string]place
 
-func parse(name string, data []byte, s Sections) (*Agreement, places, error) {
+func parse(name string, data []byte) (*Agreement, places, error) {
 	sum := sha256.Sum256(data)
 	r := &reader{
-		sections: s, name: name, places: places{},
+		name: name, places: places{},
 		agreement: &Agreement{Digest: hex.EncodeToString(sum[:]), Records: Records{Retention: DefaultRetained, Figures: DefaultFigures, Trace: TraceID}},
 	}
 	if err := strictyaml.Parse(name, data, r.file); err != nil {
@@ -45,7 +49,6 @@ func parse(name string, data []byte, s Sections) (*Agreement, places, error) {
 
 // reader turns one file into an agreement.
 type reader struct {
-	sections  Sections
 	agreement *Agreement
 	name      string
 	places    places
@@ -92,9 +95,16 @@ func (r *reader) file(root strictyaml.Node) {
 			a.Networks = append(a.Networks, p)
 		}
 	}
-	section(f, "signatures", r.sections.Signatures, &a.Signatures)
-	section(f, "credentials", r.sections.Credentials, &a.Credentials)
-	section(f, "disclosure", r.sections.Disclosure, &a.Disclosure)
+	if n, ok := f.Get("signatures"); ok {
+		p := cardtrust.Parse(n, filepath.Dir(r.name))
+		a.Signatures = &p
+	}
+	if n, ok := f.Get("credentials"); ok {
+		a.Credentials = credential.Parse(n)
+	}
+	if n, ok := f.Get("disclosure"); ok {
+		a.Disclosure = disclosure.Parse(n)
+	}
 	if n, ok := f.Get("records"); ok {
 		a.Records.read(n)
 	}
@@ -105,12 +115,6 @@ func (r *reader) file(root strictyaml.Node) {
 		if len(a.Skills) == 0 {
 			n.Problem("allows nothing; name a skill of the partner's card")
 		}
-	}
-}
-
-func section(f strictyaml.Fields, key string, read func(strictyaml.Node) any, into *any) {
-	if n, ok := f.Get(key); ok && read != nil {
-		*into = read(n)
 	}
 }
 

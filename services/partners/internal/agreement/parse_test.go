@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"sabha.dev/chassis/strictyaml"
 	"sabha.dev/services/partners/internal/agreement"
+	"sabha.dev/services/partners/internal/cardtrust"
+	"sabha.dev/services/partners/internal/credential"
 	"sabha.dev/services/partners/internal/partner"
 )
 
@@ -43,17 +44,18 @@ func TestAnAgreementSaysWhatItsFileSays(t *testing.T) {
 }
 
 func TestSectionsAreReadByWhomTheyBelongTo(t *testing.T) {
-	a, err := agreement.Parse("u.yaml", []byte(good), agreement.Sections{
-		Signatures: func(n strictyaml.Node) any { return n.Entries()[0].Value.Text() },
-	})
-	if err != nil || a.Signatures != "required" || a.Credentials != nil {
-		t.Errorf("%v, %v, %v", a.Signatures, a.Credentials, err)
+	a := parse(t, good)
+	if a.Signatures.Mode != cardtrust.IfPresent || a.Credentials.Type != credential.None || a.Disclosure == nil {
+		t.Errorf("%v, %v, %v", a.Signatures, a.Credentials, a.Disclosure)
 	}
-	_, err = agreement.Parse("u.yaml", []byte(good), agreement.Sections{
-		Disclosure: func(n strictyaml.Node) any { n.Problem("is not understood"); return nil },
-	})
-	if err == nil || err.Error() != "u.yaml:10: disclosure: is not understood" {
-		t.Error(err)
+	if a = parse(t, head+"skills: {s: {}}\n"); a.Signatures != nil || a.Credentials != nil || a.Disclosure != nil {
+		t.Errorf("where nothing is said: %v, %v, %v", a.Signatures, a.Credentials, a.Disclosure)
+	}
+	_, err := agreement.Parse("u.yaml", []byte(head+"signatures: {mode: some}\ncredentials: {type: word}\ndisclosure: {default: hide}\nskills: {s: {}}\n"))
+	for _, want := range []string{`u.yaml:6: signatures.mode: "some" is unknown`, `u.yaml:7: credentials.type: "word" is unknown`, `u.yaml:8: disclosure.default: "hide" is unknown`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\ndoes not have %s", err, want)
+		}
 	}
 }
 
@@ -98,7 +100,7 @@ func TestEveryProblemOfAFileComesWithItsLine(t *testing.T) {
 		{"a skill twice", "  quote: {}", "  underwrite: {}", "u.yaml:24: skills.underwrite: the key is there twice; first on line 13"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			_, err := agreement.Parse("u.yaml", []byte(strings.Replace(good, c.from, c.to, 1)), agreement.Sections{})
+			_, err := agreement.Parse("u.yaml", []byte(strings.Replace(good, c.from, c.to, 1)))
 			if err == nil || err.Error() != c.want {
 				t.Errorf("\n%v, want\n%s", err, c.want)
 			}
@@ -111,7 +113,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(stand))
 	f.Add([]byte(head + "skills: {s: {maintenance: [{date: 2027-03-28, from: '01:00', to: '02:00', zone: Europe/London}]}}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		a, err := agreement.Parse("u.yaml", data, agreement.Sections{})
+		a, err := agreement.Parse("u.yaml", data)
 		if err != nil {
 			return
 		}

@@ -20,8 +20,8 @@ organisation: Underwriter plc
 // good is an agreement that says everything.
 const good = head + `card: https://agents.underwriter.example/.well-known/agent-card.json
 networks: [10.1.0.0/16]
-signatures: {mode: required}
-credentials: {kind: none}
+signatures: {mode: if-present}
+credentials: {type: none}
 disclosure: {default: refuse}
 records: {retention: 30d, figures: 365d, trace: full}
 skills:
@@ -67,7 +67,7 @@ func write(t *testing.T, path, text string) {
 
 func parse(t *testing.T, text string) *agreement.Agreement {
 	t.Helper()
-	a, err := agreement.Parse("underwriter.yaml", []byte(text), agreement.Sections{})
+	a, err := agreement.Parse("underwriter.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func parse(t *testing.T, text string) *agreement.Agreement {
 
 // problems of a skill that is written in braces on line 7.
 func problems(skill string) string {
-	_, err := agreement.Parse("u.yaml", []byte(head+"skills:\n  s: "+skill+"\n"), agreement.Sections{})
+	_, err := agreement.Parse("u.yaml", []byte(head+"skills:\n  s: "+skill+"\n"))
 	if err == nil {
 		return ""
 	}

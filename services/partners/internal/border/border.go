@@ -27,7 +27,7 @@ var _ a2aagent.Border = (*Border)(nil)
 // Leave decides what of parts leaves for the partner, by the section disclosure of its
 // agreement; without one nothing sensitive does.
 func (b *Border) Leave(ctx context.Context, c a2aagent.Crossing, parts []*a2apb.Part) (a2aagent.Cleared, error) {
-	policy, _ := c.Terms.Agreement.Disclosure.(*disclosure.Policy)
+	policy := c.Terms.Agreement.Disclosure
 	to := disclosure.Recipient{Partner: c.Partner.ID, Organisation: c.Partner.Organisation, Skill: c.Terms.Address.Skill}
 	r, err := policy.Outbound(ctx, to, parts)
 	if err != nil {

@@ -21,7 +21,7 @@ owner: tests
 review_date: 2099-01-31
 organisation: Underwriter plc
 skills:
-  underwrite: `+skill+"\n"), agreement.Sections{})
+  underwrite: `+skill+"\n"))
 	if err != nil {
 		tb.Fatal(err)
 	}
