@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	partnersv1 "sabha.dev/gen/sabha/partners/v1"
 	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 	registryv1 "sabha.dev/gen/sabha/registry/v1"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
@@ -90,6 +91,8 @@ var decided = map[string]who{
 	reviewv1.DiscussionService_GetDiscussion_FullMethodName:          people,
 	reviewv1.DiscussionService_Reply_FullMethodName:                  people,
 	reviewv1.DiscussionService_Acknowledge_FullMethodName:            people,
+	partnersv1.AttainmentService_GetAttainment_FullMethodName:        people,
+	partnersv1.AttainmentService_ListBreakers_FullMethodName:         people,
 	registryv1.RegistryService_RegisterPartner_FullMethodName:        people,
 	registryv1.RegistryService_GetPartner_FullMethodName:             people,
 	registryv1.RegistryService_ListPartners_FullMethodName:           people,

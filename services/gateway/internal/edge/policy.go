@@ -8,6 +8,7 @@ import (
 
 	"sabha.dev/chassis/identity"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	partnersv1 "sabha.dev/gen/sabha/partners/v1"
 	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 	registryv1 "sabha.dev/gen/sabha/registry/v1"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
@@ -70,8 +71,10 @@ func makePolicy() map[string]rule {
 			p["/"+s.ServiceName+"/"+m.MethodName] = rule{scopes: identity.Roles()} // the service knows who may do what
 		}
 	}
-	for _, m := range registryv1.RegistryService_ServiceDesc.Methods {
-		p["/"+registryv1.RegistryService_ServiceDesc.ServiceName+"/"+m.MethodName] = rule{scopes: identity.Roles()}
+	for _, s := range []grpc.ServiceDesc{registryv1.RegistryService_ServiceDesc, partnersv1.AttainmentService_ServiceDesc} {
+		for _, m := range s.Methods {
+			p["/"+s.ServiceName+"/"+m.MethodName] = rule{scopes: identity.Roles()}
+		}
 	}
 	for _, m := range registryv1.DirectoryService_ServiceDesc.Methods {
 		p["/"+registryv1.DirectoryService_ServiceDesc.ServiceName+"/"+m.MethodName] = rule{} // the service refuses who is not known

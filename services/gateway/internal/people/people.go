@@ -16,8 +16,10 @@ import (
 
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
+	partnersgw "sabha.dev/gen/partnersgw/sabha/partners/v1"
 	registrygw "sabha.dev/gen/registrygw/sabha/registry/v1"
 	reviewgw "sabha.dev/gen/reviewgw/sabha/review/v1"
+	partnersv1 "sabha.dev/gen/sabha/partners/v1"
 	registryv1 "sabha.dev/gen/sabha/registry/v1"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
 )
@@ -48,6 +50,11 @@ func Services() []Service {
 			Contracts: []grpc.ServiceDesc{registryv1.RegistryService_ServiceDesc, registryv1.DirectoryService_ServiceDesc},
 			rest:      []func(context.Context, *runtime.ServeMux, *grpc.ClientConn) error{registrygw.RegisterRegistryServiceHandler, registrygw.RegisterDirectoryServiceHandler},
 		},
+		{
+			Name: "partners", Path: "/v1/partners/", away: "partners cannot be reached at the moment; try again later",
+			Contracts: []grpc.ServiceDesc{partnersv1.AttainmentService_ServiceDesc},
+			rest:      []func(context.Context, *runtime.ServeMux, *grpc.ClientConn) error{partnersgw.RegisterAttainmentServiceHandler},
+		},
 	}
 }
 
@@ -56,7 +63,9 @@ func (s Service) Register(to grpc.ServiceRegistrar, conn grpc.ClientConnInterfac
 	for _, d := range s.Contracts {
 		passing := grpc.ServiceDesc{ServiceName: d.ServiceName, HandlerType: (*any)(nil), Metadata: d.Metadata}
 		for _, m := range d.Streams { // they are there so that the policy refuses them
-			m.Handler = func(any, grpc.ServerStream) error { return status.Error(codes.Unimplemented, "streams are not passed on") }
+			m.Handler = func(any, grpc.ServerStream) error {
+				return status.Error(codes.Unimplemented, "streams are not passed on")
+			}
 			passing.Streams = append(passing.Streams, m)
 		}
 		for _, m := range d.Methods {
