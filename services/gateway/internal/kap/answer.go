@@ -94,8 +94,11 @@ func answered(m *a2apb.Message) answer {
 	return a
 }
 
-// again says how the end of what is pending is heard of.
-const again = "Send the same request again to hear of it."
+// again says how the end of what is pending is heard of, and pollAfter when.
+const (
+	again     = "Send the same request again to hear of it."
+	pollAfter = 5 * time.Second
+)
 
 // told is the answer that a task amounts to at present.
 func told(t *a2apb.Task) answer {
@@ -121,7 +124,7 @@ func told(t *a2apb.Task) answer {
 	case a2apb.TaskState_TASK_STATE_INPUT_REQUIRED:
 		a.Output = strings.TrimSpace(said + " KAP has no way to say more: answer task " + t.GetId() + " by A2A, or send a new request that says all.")
 	default:
-		a.Output = strings.TrimSpace(said + " " + again)
+		a.Output, a.retryAfter = strings.TrimSpace(said+" "+again), pollAfter
 	}
 	return a
 }

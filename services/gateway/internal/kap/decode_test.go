@@ -37,7 +37,7 @@ func TestTheRequestOfTheProtocolsDescription(t *testing.T) {
 	}
 	want := kap.From{ID: "my-agent", Name: "My Agent", Organization: "My Company"}
 	if q.ID != "req_1234567890_abc" || q.From != want || q.Capability != "ask" || q.Input != "What's the status of order #12345?" ||
-		q.Thread != "thread_abc" || q.Metadata["customerId"] != "cust_123" || q.Wait != 30*time.Second {
+		q.Thread != "thread_abc" || q.Metadata["customerId"] != "cust_123" || q.Wait != 29*time.Second {
 		t.Errorf("%+v", q)
 	}
 }
@@ -126,7 +126,7 @@ func TestWhatARequestNeedNotHave(t *testing.T) {
 	for _, c := range []struct {
 		timeout any
 		want    time.Duration
-	}{{nil, 30 * time.Second}, {0, 0}, {1500, 1500 * time.Millisecond}, {0.5, 500 * time.Microsecond}, {1e15, 5 * time.Minute}} {
+	}{{nil, 29 * time.Second}, {0, 0}, {1500, 1350 * time.Millisecond}, {0.5, 450 * time.Microsecond}, {1e15, 5*time.Minute - time.Second}} {
 		if q, err := kap.Decode([]byte(with("timeout", c.timeout))); err != nil || q.Wait != c.want {
 			t.Errorf("timeout %v: waits %v (%v), want %v", c.timeout, q.Wait, err, c.want)
 		}

@@ -16,6 +16,7 @@ import (
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/label"
 )
 
 // message makes the message of A2A that a request means. The same request makes the
@@ -58,9 +59,10 @@ func (c Capability) message(q Request, p identity.Principal) (*a2apb.SendMessage
 	return &a2apb.SendMessageRequest{Tenant: c.Tenant, Message: m}, nil
 }
 
-// metadata of the call that sends the message.
+// metadata of the call that sends the message: what another organisation's agent says is
+// nothing to act on unseen.
 func (c Capability) metadata() metadata.MD {
-	md := metadata.Pairs(ext.MetadataVersion, engine.Protocol, ext.MetadataClientVersion, Version)
+	md := metadata.Pairs(ext.MetadataVersion, engine.Protocol, ext.MetadataClientVersion, Version, ext.MetadataIntegrity, string(label.Untrusted))
 	if c.RequiresConfirmation {
 		md.Set(ext.MetadataConfirm, ascii(c.Name+": "+c.Description))
 	}

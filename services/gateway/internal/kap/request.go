@@ -56,7 +56,7 @@ func Decode(body []byte) (Request, error) {
 	context := f.within("context")
 	q.Thread = context.name("threadId", maxThread)
 	q.Metadata = context.within("metadata").object
-	q.Wait = f.milliseconds("timeout", defaultWait, longestWait)
+	q.Wait = inTime(f.milliseconds("timeout", defaultWait, longestWait))
 	if at := f.text("timestamp"); at != "" {
 		if _, err := time.Parse(time.RFC3339Nano, at); err != nil {
 			f.wrong("timestamp", "must be a time of RFC 3339, such as 2025-01-15T10:30:00Z")
@@ -123,6 +123,10 @@ func (f fields) within(name string) fields {
 	}
 	return fields{path: below(f.path, name), object: object, err: f.err}
 }
+
+// inTime is how long may be waited so that the answer arrives before a timeout that its
+// sender measures as well.
+func inTime(timeout time.Duration) time.Duration { return timeout - min(timeout/10, time.Second) }
 
 // milliseconds is a duration; more than most is most.
 func (f fields) milliseconds(name string, absent, most time.Duration) time.Duration {
