@@ -31,6 +31,7 @@ func withKAP(c *gateway.Config) {
 		{ID: "tell", Name: "Tell", Description: "Tells who asks", Skill: "tell", Anonymous: true},
 		{ID: "fail", Name: "Fail", Description: "Says what is wrong", Skill: "fail", Anonymous: true},
 		{ID: "give-up", Name: "Give up", Description: "Fails", Skill: "give-up"},
+		{ID: "slow", Name: "Slow", Description: "Answers late", Skill: "slow"},
 		{ID: "question", Name: "Question", Description: "Needs to know more", Skill: "question"},
 	}
 }
@@ -169,27 +170,45 @@ func TestARequestSentAgainGivesTheStateOfTheFirst(t *testing.T) {
 	}
 }
 
-func TestATimeoutEndsTheWaitAndNotTheWork(t *testing.T) {
-	r := start(t, withKAP)
+// whileTimePasses gives the answer to a request, and how long the clock went on until then.
+func (r *rig) whileTimePasses(t *testing.T, body string) (a kapAnswer, passed time.Duration) {
+	t.Helper()
 	waiting := make(chan kapAnswer)
-	go func() { waiting <- r.kap(t, r.operator, kapAsk("r1", "hold", "x", 5000)) }()
+	go func() { waiting <- r.kap(t, r.operator, body) }()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for moved := time.Duration(0); ; {
+	for {
 		select {
 		case a := <-waiting:
-			if a.Status != "pending" || moved < 4500*time.Millisecond || a.header.Get("Retry-After") != "5" {
-				t.Errorf("after %v: %+v, want it pending before 5s are over", moved, a)
-			}
-			close(r.persona.release)
-			if last := r.kap(t, r.operator, kapAsk("r1", "hold", "x", 30000)); last.Status != "success" || last.Output != "let go" {
-				t.Errorf("at the end: %+v", last)
-			}
-			return
+			return a, passed
 		case <-tick.C:
-			r.clock.Advance(time.Second)
-			moved += time.Second
+			r.clock.Advance(500 * time.Millisecond)
+			passed += 500 * time.Millisecond
 		}
+	}
+}
+
+func TestATimeoutEndsTheWaitAndNotTheWork(t *testing.T) {
+	r := start(t, withKAP)
+	a, passed := r.whileTimePasses(t, kapAsk("r1", "hold", "x", 5000))
+	if a.Status != "pending" || passed < 4500*time.Millisecond || a.header.Get("Retry-After") != "5" {
+		t.Errorf("after %v: %+v, want it pending before 5s are over", passed, a)
+	}
+	// What makes no task cannot be asked for later.
+	if a, passed := r.whileTimePasses(t, kapAsk("r2", "slow", "x", 5000)); a.code != 500 || a.reason() != "UNAVAILABLE" || passed < 14500*time.Millisecond {
+		t.Errorf("after %v: %+v, want the request given up", passed, a)
+	}
+	close(r.persona.release)
+	if last := r.kap(t, r.operator, kapAsk("r1", "hold", "x", 30000)); last.Status != "success" || last.Output != "let go" {
+		t.Errorf("at the end: %+v", last)
+	}
+}
+
+func TestATraceGoesOnThroughKAP(t *testing.T) {
+	r := start(t, withKAP)
+	a := r.kapWith(t, []string{"Content-Type: application/json", "X-API-Key: " + r.operator, "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "sabha-confirm: x"}, kapAsk("r1", "tell", "x", 1000))
+	if want := "/admin [viewer reviewer operator auditor admin] by gateway with [a2a-version sabha-client-version sabha-integrity] trace 0af7651916cd43dd8448eb211c80319c"; a.Output != want {
+		t.Errorf("the persona saw %q, want %q", a.Output, want)
 	}
 }
 

@@ -48,6 +48,7 @@ func (p *persona) agent(name string) agent.Agent {
 			{ID: "give-up", Name: "Give up", Description: "Fails.", Run: func(context.Context, agent.Run) (agent.Outcome, error) {
 				return agent.Failed(agent.Text("I give up.")), nil
 			}},
+			{ID: "slow", Name: "Slow", Description: "Answers when it is let go.", Anonymous: true, Answer: p.slow},
 			{ID: "question", Name: "Question", Description: "Asks back.", Run: func(context.Context, agent.Run) (agent.Outcome, error) {
 				return agent.InputRequired(agent.Text("Which one?")), nil
 			}},
@@ -88,6 +89,15 @@ func (p *persona) hold(ctx context.Context, r agent.Run) (agent.Outcome, error) 
 		return agent.Completed(agent.Text("let go")), nil
 	case <-ctx.Done():
 		return agent.Outcome{}, ctx.Err()
+	}
+}
+
+func (p *persona) slow(ctx context.Context, _ *agent.Request) (*a2apb.Message, error) {
+	select {
+	case <-p.release:
+		return agent.Message(agent.Text("at last")), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 

@@ -37,6 +37,7 @@ func (r *run) up() *cobra.Command {
 		model planner.Model
 		level slog.Level
 		ratio float64
+		kap   string
 	)
 	c := &cobra.Command{
 		Use: "up", Short: "Run the whole platform in this process until it is stopped", Args: exactly(0),
@@ -48,6 +49,11 @@ makes an API key and an account of the console, and prints both once. Ctrl-C sto
 			if !cmd.Flags().Changed("docs") {
 				if _, err := os.Stat(o.Docs); errors.Is(err, fs.ErrNotExist) {
 					o.Docs = ""
+				}
+			}
+			if kap != "" {
+				if err := service.Load(kap, &o.KAP); err != nil {
+					return usagef("--kap: %v", err)
 				}
 			}
 			o.Model = model
@@ -71,6 +77,7 @@ makes an API key and an account of the console, and prints both once. Ctrl-C sto
 	f.StringVar(&o.ReviewPolicy, "review-policy", "", "file that says who decides on what until when, instead of the built-in one")
 	f.StringVar(&o.Thresholds, "thresholds", "", "file that says how sure the validator must be by product and risk, instead of 0.7 for all")
 	f.StringVar(&o.Agreements, "agreements", "", "folder of operating agreements with partners, one file each")
+	f.StringVar(&kap, "kap", "", "file that says what agents of other organisations are offered over KAP, instead of one capability that asks")
 	f.StringSliceVar(&o.PushAllow, "push-allow", nil, "networks that webhooks may be in beside public ones, as CIDRs (127.0.0.0/8 for this machine)")
 	f.StringVar(&model.BaseURL, "model-url", "", "base URL of an OpenAI-compatible endpoint that writes answers (without one they are quoted)")
 	f.StringVar(&model.Name, "model", "", "name of the model at --model-url")

@@ -3,6 +3,7 @@ package kap
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -25,6 +26,7 @@ import (
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/trace"
 )
 
 // Parts are what a server stands on.
@@ -183,8 +185,20 @@ func (e *exchange) ask() (*a2apb.Message, *a2apb.Task, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx := metadata.NewIncomingContext(e.r.Context(), known.metadata())
+	ctx := metadata.NewIncomingContext(traced(e.r), known.metadata())
 	return s.follow(identity.WithCall(ctx, call), send, q.Wait)
+}
+
+// traced is the context of a request with its place in a trace, where no span has one.
+func traced(r *http.Request) context.Context {
+	if trace.Known(r.Context()) {
+		return r.Context()
+	}
+	place, ok := trace.FromHeaders(r.Header.Values)
+	if !ok {
+		place = trace.New()
+	}
+	return trace.With(r.Context(), place)
 }
 
 func (s *Server) names() []string {
