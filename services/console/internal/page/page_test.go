@@ -153,7 +153,7 @@ func TestHostileTextStaysText(t *testing.T) {
 		"timeline": whole(page.TaskTimeline(page.Detail{Task: bad, Hops: []request.Hop{hop}, Missing: []string{hostile}, Now: noon})),
 		"content": whole(page.TaskContent(bad, request.Content{
 			Messages:  []request.Message{{ID: hostile, Parts: []request.Part{{Text: hostile}, {Data: hostile}, {File: []byte(hostile), Name: hostile, Type: hostile}, {URL: "javascript:" + hostile}}}},
-			Artifacts: []request.Artifact{{ID: hostile, Name: hostile, Description: hostile, Step: hostile, Parts: []request.Part{{Labels: hostile}}}},
+			Artifacts: []request.Artifact{{ID: hostile, Name: hostile, Description: hostile, Step: hostile, Parts: []request.Part{{Labels: []string{hostile}}}}},
 		}, "")),
 		"events":  whole(page.TaskEvents(page.History{Task: bad, Events: request.Events{List: []request.Event{{Kind: hostile, State: hostile, Text: hostile, Raw: []byte(hostile)}}}})),
 		"problem": whole(page.Problem(hostile, hostile)),

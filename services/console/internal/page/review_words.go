@@ -57,7 +57,7 @@ func labelWords(labels *structpb.Struct) []string {
 }
 
 func labelTone(word string) string {
-	return map[string]string{"untrusted": "warn", "sensitive": "bad", "trusted": "good"}[word]
+	return map[string]string{"untrusted": "warn", "sensitive": "bad"}[word]
 }
 
 // sourceName is what a source is called, sourcePlace where in it the passage stands.

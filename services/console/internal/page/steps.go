@@ -63,6 +63,14 @@ func stepWhy(s request.Step) string {
 	return strings.Join(parts, " · ")
 }
 
+// trust says of a step in the graph what its mark does.
+func trust(s request.Step) string {
+	if s.Untrusted {
+		return ", untrusted"
+	}
+	return ""
+}
+
 // reasonWord introduces the reason of a step.
 func reasonWord(s request.Step) string {
 	switch {

@@ -46,6 +46,22 @@ func TestAPlanIsDrawnWithItsStatesAndLeadsToItsSteps(t *testing.T) {
 		"|Last failure:|no model|", "|high risk|side effects|", "waits for a person", "|step draft failed|", "|What was undone|0 of 1, 1 could not be undone|", "|undo find|", "{&#34;a&#34;: 1}")
 }
 
+func TestLabelsOfStepsAreShown(t *testing.T) {
+	with := task()
+	with.Plan.MayFork = true
+	with.Plan.Steps = []request.Step{
+		{Name: "read", Agent: "research", State: request.StepCompleted, Sent: []string{"trusted"}, Answered: []string{"untrusted", "sensitive", "iban"}, Untrusted: true, Released: []string{"verdict by its schema"}},
+		{Name: "pay.approval", Agent: "review", State: request.StepRunning, Needs: []string{"read"}, Question: true},
+	}
+	d := page.Detail{Task: with, Now: noon}
+	wants(t, text(t, page.TaskPlan(d)), "|Was sent what is|trusted|", "|Answered what is|untrusted|sensitive|iban|", "|Believed all the same|verdict by its schema|")
+	got := html(t, page.TaskPlan(d))
+	wants(t, got, `<title>read, Completed, untrusted. </title>`, `id="node-pay.approval"`, `data-fill-step="read"`)
+	if strings.Contains(got, `data-fill-step="pay.approval"`) || strings.Count(got, "node-untrusted") != 1 {
+		t.Error("a question is offered as a place to begin again, or a step that is not untrusted is marked")
+	}
+}
+
 func TestOnlyOperatorsAreOfferedWhatTheyMayDo(t *testing.T) {
 	for scope, offered := range map[string]bool{identity.Operator: true, identity.Admin: true, identity.Viewer: false, identity.Auditor: false} {
 		ctx := person.With(context.Background(), person.Person{Principal: identity.Principal{Subject: "alma", Scopes: []string{scope}}, CSRF: "token-7"})
@@ -82,7 +98,7 @@ func TestTheTimelineShowsCallsInOrderWithTheirAudit(t *testing.T) {
 func TestContentIsShownForWhatItIs(t *testing.T) {
 	c := request.Content{
 		Messages:  []request.Message{{Parts: []request.Part{{Text: "line one\nline \u202etwo"}, {File: []byte("%PDF"), Name: "pay\u202efdp.exe"}}}, {Agent: true, Parts: []request.Part{{Text: "on it"}}}},
-		Artifacts: []request.Artifact{{Name: "answer", Step: "draft", Parts: []request.Part{{Data: `{"x": 1}`, Labels: `{"integrity": "untrusted"}`}, {File: []byte("GIF"), Image: "image/gif", Name: "a.gif"}, {URL: "javascript:alert(1)"}}}},
+		Artifacts: []request.Artifact{{Name: "answer", Step: "draft", Parts: []request.Part{{Data: `{"x": 1}`, Labels: []string{"untrusted"}}, {File: []byte("GIF"), Image: "image/gif", Name: "a.gif"}, {URL: "javascript:alert(1)"}}}},
 	}
 	got := html(t, page.TaskContent(task(), c, ""))
 	wants(t, got, "line one\nline ⟦U+202E⟧two", `href="/tasks/t-1/files/m-0-1"`, "pay⟦U+202E⟧fdp.exe", `<img src="/tasks/t-1/files/a-0-1?show=1" alt="Image a.gif"`, "<code>javascript:alert(1)</code>", "of step draft", "untrusted")

@@ -9,6 +9,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"sabha.dev/chassis/ext"
+	"sabha.dev/chassis/label"
+	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 )
 
 // Content is what was said and made in a task.
@@ -43,8 +45,8 @@ type Part struct {
 	// Image is the type of a file that is a picture, found from its content; empty for others.
 	Image string
 	URL   string
-	// Labels as JSON.
-	Labels string
+	// Labels in words.
+	Labels []string
 }
 
 // OfTask reads the content of a serialised A2A task.
@@ -75,7 +77,7 @@ func ofMessage(m *a2apb.Message) Message {
 func ofParts(list []*a2apb.Part) []Part {
 	parts := make([]Part, 0, len(list))
 	for _, p := range list {
-		part := Part{Name: p.GetFilename(), Type: p.GetMediaType(), Labels: JSON(p.GetMetadata().GetFields()[ext.Labels])}
+		part := Part{Name: p.GetFilename(), Type: p.GetMediaType(), Labels: labels(p)}
 		switch p.GetContent().(type) {
 		case *a2apb.Part_Text:
 			part.Text = p.GetText()
@@ -90,6 +92,11 @@ func ofParts(list []*a2apb.Part) []Part {
 		parts = append(parts, part)
 	}
 	return parts
+}
+
+func labels(p *a2apb.Part) []string {
+	l := label.Of(p)
+	return words(&plannerv1.Labels{Integrity: string(l.Integrity), Confidentiality: string(l.Confidentiality), Classes: l.Classes, Tokenised: l.Tokenised})
 }
 
 // rasters are the pictures that browsers draw without running anything in them.

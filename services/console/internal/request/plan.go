@@ -45,6 +45,15 @@ type Step struct {
 	Inputs, Output        string
 	Risk                  string
 	SideEffects, Optional bool
+	// Question says that the step is a question to people that no playbook asks.
+	Question bool
+	// Sent are the labels of what it was sent, Answered of what it answered, in words; the
+	// best go without saying. Untrusted says that what it answered, or while it has not what
+	// it was sent, must not be acted on unseen.
+	Sent, Answered []string
+	Untrusted      bool
+	// Released are the fields that may be believed all the same, with by what.
+	Released []string
 }
 
 // States of a step; those it shares with tasks have the same names.
@@ -137,10 +146,43 @@ func OfSteps(list []*plannerv1.Step) []Step {
 			Undo: s.GetKind() == "compensation", Needs: s.GetNeeds(), Attempt: int(s.GetAttempt()), Round: int(s.GetRound()), Allowed: int(s.GetAttemptsAllowed()),
 			Reason: s.GetReason(), WaitsFor: s.GetWaitsFor(), Child: s.GetChildTaskId(), Started: at(s.GetStartedAt()), Ended: at(s.GetEndedAt()),
 			Retry: at(s.GetRetryAt()), Due: at(s.GetDueAt()), Inputs: JSON(s.GetInputs()), Output: JSON(s.GetOutput()),
-			Risk: s.GetRisk(), SideEffects: s.GetSideEffects(), Optional: s.GetOptional(),
+			Risk: s.GetRisk(), SideEffects: s.GetSideEffects(), Optional: s.GetOptional(), Question: s.GetKind() == "approval",
+			Sent: words(s.GetLabels()), Answered: words(s.GetOutputLabels()), Untrusted: untrusted(s), Released: released(s.GetReleased()),
 		})
 	}
 	return steps
+}
+
+// words are labels, each in a word or two.
+func words(l *plannerv1.Labels) []string {
+	var list []string
+	for _, w := range []string{l.GetIntegrity(), l.GetConfidentiality()} {
+		if w != "" {
+			list = append(list, w)
+		}
+	}
+	list = append(list, l.GetClasses()...)
+	for _, c := range l.GetTokenised() {
+		list = append(list, c+" as tokens")
+	}
+	return list
+}
+
+func untrusted(s *plannerv1.Step) bool {
+	l := s.GetOutputLabels()
+	if l == nil {
+		l = s.GetLabels()
+	}
+	return l.GetIntegrity() == "untrusted"
+}
+
+func released(list []*plannerv1.Release) []string {
+	by := map[string]string{"schema": "by its schema", "approval": "by a person"}
+	out := make([]string, 0, len(list))
+	for _, r := range list {
+		out = append(out, strings.TrimSpace(r.GetField()+" "+by[r.GetBy()]))
+	}
+	return out
 }
 
 func parsed(s string) time.Time {
