@@ -23,7 +23,6 @@ import (
 	"google.golang.org/grpc"
 
 	"sabha.dev/chassis/agent"
-	"sabha.dev/chassis/clock"
 	"sabha.dev/services/partners/internal/partner"
 	"sabha.dev/services/partners/internal/remote"
 )
@@ -141,7 +140,7 @@ func here(string) remote.Settings {
 
 func newClient(t *testing.T, settings func(string) remote.Settings) *remote.Client {
 	c := remote.New(remote.Config{
-		Settings: settings, Clock: clock.System{}, MaxAnswer: 1 << 20, Identity: remote.Identity{ID: "sabha", Name: "Sabha", Organisation: "A Bank"},
+		Settings: settings, Clock: systemClock, MaxAnswer: 1 << 20, Identity: remote.Identity{ID: "sabha", Name: "Sabha", Organisation: "A Bank"},
 	})
 	t.Cleanup(c.Close)
 	return c
