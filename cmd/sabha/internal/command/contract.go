@@ -12,8 +12,8 @@ import (
 )
 
 func (r *run) contract() *cobra.Command {
-	c := &cobra.Command{Use: "contract", Short: "Check golden tasks of partners, without a platform", Args: cobra.NoArgs}
-	c.AddCommand(r.contractCheck())
+	c := &cobra.Command{Use: "contract", Short: "Golden tasks of partners: check files, run them, see what they found", Args: cobra.NoArgs}
+	c.AddCommand(r.contractCheck(), r.contractList(), r.contractTest(), r.contractRuns(), r.contractShow(), r.contractRebaseline())
 	return group(c)
 }
 

@@ -20,6 +20,7 @@ import (
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	partnersv1 "sabha.dev/gen/sabha/partners/v1"
 	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 	registryv1 "sabha.dev/gen/sabha/registry/v1"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
@@ -41,6 +42,8 @@ type Script struct {
 	Fork      func(task, step string) (string, error)
 	Overseen  func(*adminv1.ListTasksRequest) (*adminv1.ListTasksResponse, error)
 	CancelFor func(*adminv1.CancelTasksRequest) ([]*adminv1.CancelOutcome, error)
+	// Contracts, when set, are the platform's contract tests of partners.
+	Contracts partnersv1.ContractServiceServer
 	// Reviews, when set, is the platform's review service.
 	Reviews reviewv1.ReviewServiceServer
 	// Registry, when set, is the platform's registry of partners.
@@ -75,6 +78,9 @@ func Start(t *testing.T, s Script) *Platform {
 	}
 	server := grpc.NewServer(grpc.UnaryInterceptor(fault.Unary(slog.New(slog.DiscardHandler))))
 	a2apb.RegisterA2AServiceServer(server, p)
+	if s.Contracts != nil {
+		partnersv1.RegisterContractServiceServer(server, s.Contracts)
+	}
 	adminv1.RegisterAdminServiceServer(server, overseer{p: p})
 	plannerv1.RegisterPlannerServiceServer(server, overseer{p: p})
 	if s.Registry != nil {

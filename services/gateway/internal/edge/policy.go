@@ -71,7 +71,7 @@ func makePolicy() map[string]rule {
 			p["/"+s.ServiceName+"/"+m.MethodName] = rule{scopes: identity.Roles()} // the service knows who may do what
 		}
 	}
-	for _, s := range []grpc.ServiceDesc{registryv1.RegistryService_ServiceDesc, partnersv1.AttainmentService_ServiceDesc} {
+	for _, s := range []grpc.ServiceDesc{registryv1.RegistryService_ServiceDesc, partnersv1.AttainmentService_ServiceDesc, partnersv1.ContractService_ServiceDesc, partnersv1.CrossingService_ServiceDesc} {
 		for _, m := range s.Methods {
 			p["/"+s.ServiceName+"/"+m.MethodName] = rule{scopes: identity.Roles()}
 		}

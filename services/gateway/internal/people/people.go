@@ -47,7 +47,7 @@ func Services() []Service {
 		},
 		{
 			Name: "partners", Path: "/v1/registry/", away: "the registry cannot be reached at the moment; try again later",
-			Contracts: []grpc.ServiceDesc{registryv1.RegistryService_ServiceDesc, registryv1.DirectoryService_ServiceDesc},
+			Contracts: []grpc.ServiceDesc{registryv1.RegistryService_ServiceDesc, registryv1.DirectoryService_ServiceDesc, partnersv1.ContractService_ServiceDesc},
 			rest:      []func(context.Context, *runtime.ServeMux, *grpc.ClientConn) error{registrygw.RegisterRegistryServiceHandler, registrygw.RegisterDirectoryServiceHandler},
 		},
 		{
