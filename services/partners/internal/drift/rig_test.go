@@ -88,7 +88,7 @@ func agents() []agent {
 		{name: "normal, 20 answers a run", tasks: 20, draw: normal, change: moved},
 		{name: "lognormal", tasks: 10, draw: lognormal, change: moved},
 		{name: "heavy tails (Student, 3)", tasks: 10, draw: heavy, change: moved},
-		{name: "marks 1 to 5", tasks: 10, draw: marks, change: moved},
+		{name: "marks 1 to 5, moved off them", tasks: 10, draw: marks, change: moved},
 		{name: "two hills", tasks: 10, draw: twoHills, change: moved},
 		{name: "every other task the other way", tasks: 10, draw: normal, change: apart},
 		{name: "wider by the shift", tasks: 10, draw: normal, change: wider},
