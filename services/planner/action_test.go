@@ -378,3 +378,13 @@ func TestARequestThatIsNotConfirmedDoesNothing(t *testing.T) {
 		t.Fatalf("%q after %v", note(task), r.work.history())
 	}
 }
+
+func TestARequestThatNobodyCanConfirmFails(t *testing.T) {
+	short := strings.NewReplacer("budget: 10m", "budget: 6s", "defaults: {", "defaults: {budget: 3s, ", "budget: 1m", "budget: 3s")
+	r := start(t, options{}, short.Replace(paying(`needs: [read], inputs: {to: "= input.to"}`)))
+	task := r.run(confirmed(own("pays", "bob")))
+	r.is(task, failed)
+	if want := "a person must confirm the request, and nobody could be asked: the agent cannot be reached within its budget"; note(task) != want || len(r.work.history()) != 0 {
+		t.Fatalf("%q after %v", note(task), r.work.history())
+	}
+}

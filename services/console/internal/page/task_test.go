@@ -54,7 +54,7 @@ func TestLabelsOfStepsAreShown(t *testing.T) {
 		{Name: "pay.approval", Agent: "review", State: request.StepRunning, Needs: []string{"read"}, Question: true},
 	}
 	d := page.Detail{Task: with, Now: noon}
-	wants(t, text(t, page.TaskPlan(d)), "|Was sent what is|trusted|", "|Answered what is|untrusted|sensitive|iban|", "|Believed all the same|verdict by its schema|")
+	wants(t, text(t, page.TaskPlan(d)), "|Inputs are|trusted|", "|Output is|untrusted|sensitive|iban|", "|Released|verdict by its schema|")
 	got := html(t, page.TaskPlan(d))
 	wants(t, got, `<title>read, Completed, untrusted. </title>`, `id="node-pay.approval"`, `data-fill-step="read"`)
 	if strings.Contains(got, `data-fill-step="pay.approval"`) || strings.Count(got, "node-untrusted") != 1 {

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
@@ -152,12 +153,13 @@ func refusal(what string, asked *row) *playbook.Failure {
 	return nil
 }
 
-// question is the row of a question to people. Its key says what about.
-func (i *interpreter) question(key rowKey, s *playbook.Step, in map[string]any) *row {
+// question is the row of a question to people. Its key says what about. The budget is for
+// reaching them; while they think it stands still.
+func (i *interpreter) question(key rowKey, budget time.Duration, in map[string]any) *row {
 	now := i.p.Clock.Now()
 	return &row{
 		Kind: key.kind, Step: key.step, Round: key.round, State: playbook.Running, Agent: playbook.ReviewAgent, Skill: playbook.SkillReview,
-		Inputs: in, StartedAt: now, DueAt: due(s, now),
+		Inputs: in, StartedAt: now, DueAt: now.Add(budget),
 	}
 }
 
@@ -171,7 +173,7 @@ func (i *interpreter) ask(st playbook.Start, of *row) *row {
 		in["effect"] = fmt.Sprintf("Step %s (%s/%s) runs with exactly this: %s", s.ID, s.Agent, s.Skill, s.Description)
 	}
 	in["reasons"] = i.plan.why(st)
-	r := i.question(approval(s, st.Round), s, in)
+	r := i.question(approval(s, st.Round), s.Budget, in)
 	r.In = of.In
 	return r
 }
@@ -194,7 +196,7 @@ func (i *interpreter) confirming() *row {
 	in["kind"], in["content"], in["schema"], in["labels"] = playbook.KindConfirmation, i.plan.input, map[string]any{"const": i.plan.input}, asObject(i.plan.inputLabels)
 	in["effect"] = fmt.Sprintf("Playbook %s begins: %s", book.Name, orElse(book.Description, "it has no description."))
 	in["reasons"] = []any{cut(storable(i.confirm), mostText)}
-	r := i.question(confirmation, nil, in)
+	r := i.question(confirmation, min(playbook.DefaultStepBudget, book.Budget/2), in)
 	r.In = i.plan.inputLabels
 	return r
 }
