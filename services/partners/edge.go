@@ -62,6 +62,17 @@ func (e *edge) rules(id string) registry.Rules {
 	return r
 }
 
+// wanted are the cards that agreements name.
+func (e *edge) wanted() []registry.Registration {
+	var all []registry.Registration
+	for _, a := range e.book.All() {
+		if a.Card != "" {
+			all = append(all, registry.Registration{URL: a.Card, ID: a.Partner, Organisation: a.Organisation, Vouch: registry.ByPerson, By: "agreement"})
+		}
+	}
+	return all
+}
+
 // settings of calls to a partner are those of its agreement.
 func (e *edge) settings(open []string) func(id string) remote.Settings {
 	return func(id string) remote.Settings {

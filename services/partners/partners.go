@@ -125,7 +125,7 @@ func build(ctx context.Context, c Config, b *service.Base) (_ *service.Persona, 
 	}()
 	known, err := registry.New(registry.Config{
 		Store: store, Networks: c.Networks, RefreshEvery: or(c.Refresh, defaultRefresh), ProbeEvery: or(c.Probe, defaultProbe),
-		Rules: edge.rules, Probed: edge.desk.Ledger.Probed, Clock: b.Clock, Log: b.Log, Random: rand.Float64,
+		Rules: edge.rules, Wanted: edge.wanted, Probed: edge.desk.Ledger.Probed, Clock: b.Clock, Log: b.Log, Random: rand.Float64,
 	})
 	if err != nil {
 		return nil, err

@@ -117,6 +117,7 @@ func (r *Registry) Run(ctx context.Context) {
 
 // round does what is due, and tells whether there may be more.
 func (r *Registry) round(ctx context.Context) bool {
+	r.registerWanted(ctx)
 	now := r.Clock.Now()
 	fetches, err := r.Store.ClaimFetches(ctx, now, now.Add(lease), atOnce)
 	if err == nil {

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"sabha.dev/chassis/fault"
@@ -135,6 +136,27 @@ func (r *Registry) Register(ctx context.Context, g Registration) (*Record, error
 	}
 	rec.State, rec.FetchedAt, rec.FetchAt, rec.ProbeAt = partner.Discovered, r.Clock.Now(), r.jittered(r.RefreshEvery), r.Clock.Now()
 	return rec, r.Store.Add(ctx, rec, Entry{Actor: g.By, What: Registered, Note: "from " + at, Digest: c.Digest})
+}
+
+// wantedEvery is how often it is looked whether wanted partners are there.
+const wantedEvery = time.Minute
+
+// registerWanted registers what is wanted and not known. What cannot be is tried again.
+func (r *Registry) registerWanted(ctx context.Context) {
+	now := r.Clock.Now()
+	if r.Wanted == nil || now.Before(r.wantedAt) {
+		return
+	}
+	r.wantedAt = now.Add(wantedEvery)
+	for _, g := range r.Wanted() {
+		_, err := r.Store.Record(ctx, g.ID)
+		if fault.Is(err, fault.PartnerNotFound) {
+			_, err = r.Register(ctx, g)
+		}
+		if err != nil && !fault.Is(err, fault.PartnerExists) && ctx.Err() == nil { // another replica was first
+			r.Log.WarnContext(ctx, "a partner that an agreement names is not registered yet", "partner", g.ID, "card", g.URL, "error", err)
+		}
+	}
 }
 
 // unclaimed refuses a card that claims an organisation of which there is an approved

@@ -55,6 +55,9 @@ type Config struct {
 	// RefreshEvery is how often cards are read again, ProbeEvery how often listed partners are asked
 	// whether they are there.
 	RefreshEvery, ProbeEvery time.Duration
+	// Wanted, if any, are registered by themselves when they are not known: the cards that
+	// agreements name.
+	Wanted func() []Registration
 	// Probed, if any, hears what each probe found.
 	Probed func(ctx context.Context, id string, ok bool)
 	Clock  clock.Clock
@@ -68,6 +71,7 @@ type Registry struct {
 	Config
 	trust *cardtrust.Checker
 
+	wantedAt time.Time // when they are looked at again; of Run alone
 	mu       sync.Mutex
 	fetchers map[string]*fetch.Fetcher // by the networks that they reach
 }

@@ -263,8 +263,7 @@ func TestListedPartnersAreProbedBeforeTheyAreOnline(t *testing.T) {
 		r.must(r.store.Probed(r.Context(), rec.ID, registry.Probe{Next: start}))
 		// The card is read when it is due, here within the hour.
 		asked := r.site.times(cardPath)
-		done := make(chan struct{})
-		go func() { defer close(done); r.Registry.Run(r.Context()) }()
+		r.runs()
 		wait("it answers", func(now *registry.Record) bool { return now.Online && now.ProbedAt.Equal(start) })
 		r.site.put("/a2a", "HTTP 502")
 		r.clock.BlockUntil(1)
@@ -275,6 +274,36 @@ func TestListedPartnersAreProbedBeforeTheyAreOnline(t *testing.T) {
 		wait("its card was due", func(now *registry.Record) bool {
 			return r.site.times(cardPath) > asked && now.FetchAt.After(r.clock.Now())
 		})
+	})
+}
+
+func TestPartnersThatAgreementsNameAreRegistered(t *testing.T) {
+	onBothEngines(t, func(r *rig) {
+		r.site.remove(cardPath)
+		r.Wanted = func() []registry.Registration {
+			return []registry.Registration{{URL: r.site.URL + cardPath, ID: "underwriter", Vouch: registry.ByPerson, Organisation: "Underwriter plc", By: "agreement"}}
+		}
+		r.runs()
+		r.clock.BlockUntil(1)
+		if _, err := r.store.Record(r.Context(), "underwriter"); !fault.Is(err, fault.PartnerNotFound) {
+			r.Errorf("without a card: %v", err)
+		}
+		r.site.put(cardPath, r.site.card())
+		for range 2 { // once registered, it is left alone
+			r.clock.Advance(2 * time.Minute)
+			for limit := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
+				if rec, err := r.store.Record(r.Context(), "underwriter"); err == nil && rec.State == partner.Discovered && rec.RegisteredBy == "agreement" {
+					break
+				}
+				if time.Now().After(limit) {
+					r.Fatal("it was never registered")
+				}
+			}
+			r.clock.BlockUntil(1)
+		}
+		if got := r.happened(); got != "registered" {
+			r.Errorf("history: %s", got)
+		}
 	})
 }
 

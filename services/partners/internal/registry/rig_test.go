@@ -153,6 +153,13 @@ func (r *rig) must(err error) {
 	}
 }
 
+// runs runs the registry until the test ends.
+func (r *rig) runs() {
+	done := make(chan struct{})
+	go func() { defer close(done); r.Registry.Run(r.Context()) }()
+	r.Cleanup(func() { <-done }) // the context ends before
+}
+
 // registered registers the site's agent as underwriter.
 func (r *rig) registered() *registry.Record {
 	r.Helper()
