@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,12 +9,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"sabha.dev/chassis/strictyaml"
+	"sabha.dev/cmd/sabha/internal/client"
+	"sabha.dev/cmd/sabha/internal/render"
+	partnersv1 "sabha.dev/gen/sabha/partners/v1"
 	"sabha.dev/services/partners"
 )
 
 func (r *run) agreement() *cobra.Command {
-	c := &cobra.Command{Use: "agreement", Short: "Check operating agreements with partners, without a platform", Args: cobra.NoArgs}
-	c.AddCommand(r.agreementCheck())
+	c := &cobra.Command{Use: "agreement", Short: "Check operating agreements with partners, and see how they are kept", Args: cobra.NoArgs}
+	c.AddCommand(r.agreementCheck(), r.agreementSLA())
 	return group(c)
 }
 
@@ -43,4 +47,40 @@ single file is read with the others of its folder, where its fallbacks are.`,
 			return nil
 		},
 	}
+}
+
+// agreementSLA tells how a partner stands.
+func (r *run) agreementSLA() *cobra.Command {
+	var (
+		req           partnersv1.GetAttainmentRequest
+		asJSON, asCSV bool
+	)
+	c := &cobra.Command{
+		Use: "sla PARTNER", Short: "Tell how a partner stands against what was agreed on", Args: exactly(1),
+		Long: "Sla tells what was agreed on with a partner and what it was, over the last 30 days unless stated. It needs a key with a role: viewer, reviewer, operator, auditor or admin.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return r.withPlatform(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+				req.Partner = args[0]
+				res, err := c.Attainment(ctx, &req)
+				switch {
+				case err != nil:
+					return err
+				case asJSON:
+					return r.sayJSON(res)
+				case asCSV:
+					return partners.AttainmentCSV(r.Out, res)
+				}
+				return r.say(render.Attainment(res)...)
+			})
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&req.Skill, "skill", "", "only this skill")
+	f.StringVar(&req.Window, "window", "", "1h, 24h or 30d up to now")
+	f.StringVar(&req.Month, "month", "", "a month, UTC, as 2026-11, instead of a window")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	f.BoolVar(&asCSV, "csv", false, "print one line of CSV for each thing that was agreed on")
+	c.MarkFlagsMutuallyExclusive("json", "csv")
+	c.MarkFlagsMutuallyExclusive("window", "month")
+	return r.calls(c)
 }

@@ -1,12 +1,76 @@
 package command_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"sabha.dev/chassis/fault"
 	"sabha.dev/cmd/sabha/internal/command"
+	"sabha.dev/cmd/sabha/internal/rig"
+	partnersv1 "sabha.dev/gen/sabha/partners/v1"
 )
+
+// kept is what a platform tells of one partner.
+type kept struct {
+	partnersv1.UnimplementedAttainmentServiceServer
+	asked *partnersv1.GetAttainmentRequest
+}
+
+func (k *kept) GetAttainment(_ context.Context, req *partnersv1.GetAttainmentRequest) (*partnersv1.GetAttainmentResponse, error) {
+	if req.GetPartner() != "underwriter" {
+		return nil, fault.New(fault.PartnerNotFound, "there is no agreement with %q", req.GetPartner())
+	}
+	k.asked = proto.CloneOf(req)
+	return &partnersv1.GetAttainmentResponse{
+		Partner: "underwriter", Organisation: "Underwriter plc\x1b[2J", AgreementVersion: "3",
+		From: timestamppb.New(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)), To: timestamppb.New(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)),
+		Skills: []*partnersv1.Attainment{{
+			Skill: "underwrite", Calls: &partnersv1.Calls{Ok: 99, Failed: 1}, ErrorBudget: &partnersv1.ErrorBudget{Allowed: 2, Used: 1, Left: .5},
+			Targets: []*partnersv1.Target{
+				{Name: "p95", Unit: "seconds", Agreed: 2, Measured: 2.5, Margin: -.5, Status: partnersv1.Status_STATUS_MISSED},
+				{Name: "p99", Unit: "seconds", Agreed: 4, Status: partnersv1.Status_STATUS_UNKNOWN},
+			},
+		}},
+	}, nil
+}
+
+func TestHowAnAgreementIsKeptIsTold(t *testing.T) {
+	k := &kept{}
+	server := rig.Start(t, rig.Script{Attainment: k}).URL
+	u := newUser(server)
+	if code := u.run(t.Context(), "agreement", "sla", "underwriter", "--month", "2026-11"); code != 0 || k.asked.GetMonth() != "2026-11" {
+		t.Fatalf("exit code %d, %v\n%s", code, k.asked, u.err.String())
+	}
+	want := `underwriter (Underwriter plc [2J), agreement version 3, from 2026-11-01T00:00:00Z to 2026-12-01T00:00:00Z
+
+underwrite: 99 ok, 1 failed, 0 invalid, 0 throttled, 0 given up by us, 0 in maintenance
+  p95           missed    agreed 2, measured 2.5 seconds
+  p99           unknown   agreed 4 seconds
+  error budget: 50% left, 1 of 2 calls used
+`
+	if got := u.out.String(); got != want {
+		t.Errorf("%q, want\n%q", got, want)
+	}
+	u = newUser(server)
+	if code := u.run(t.Context(), "agreement", "sla", "underwriter", "--csv"); code != 0 || !strings.Contains(u.out.String(), "\nunderwriter,underwrite,2026-11-01T00:00:00Z,2026-12-01T00:00:00Z,3,p95,seconds,2,2.5,-0.5,missed,99,1,") {
+		t.Errorf("exit code %d\n%s", code, u.out.String())
+	}
+	u = newUser(server)
+	if code := u.run(t.Context(), "agreement", "sla", "underwriter", "--json"); code != 0 || !strings.Contains(u.out.String(), `"partner":"underwriter"`) {
+		t.Errorf("exit code %d\n%s", code, u.out.String())
+	}
+	u = newUser(server)
+	if code := u.run(t.Context(), "agreement", "sla", "other"); code != command.ExitNotFound || !strings.Contains(u.err.String(), `there is no agreement with "other"`) {
+		t.Errorf("exit code %d\n%s", code, u.err.String())
+	}
+}
 
 func TestAgreementsAreCheckedWithoutAPlatform(t *testing.T) {
 	dir := t.TempDir()

@@ -48,6 +48,8 @@ type Script struct {
 	Reviews reviewv1.ReviewServiceServer
 	// Registry, when set, is the platform's registry of partners.
 	Registry registryv1.RegistryServiceServer
+	// Attainment, when set, tells how partners stand.
+	Attainment partnersv1.AttainmentServiceServer
 }
 
 // Platform is a running script.
@@ -88,6 +90,9 @@ func Start(t *testing.T, s Script) *Platform {
 	}
 	if s.Reviews != nil {
 		reviewv1.RegisterReviewServiceServer(server, s.Reviews)
+	}
+	if s.Attainment != nil {
+		partnersv1.RegisterAttainmentServiceServer(server, s.Attainment)
 	}
 	served := make(chan struct{})
 	go func() {
