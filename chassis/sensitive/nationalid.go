@@ -118,6 +118,9 @@ func (s *Scanner) toldID(w window, b []byte, at int64) string {
 	if w.size < 6 || w.size > 20 || w.last > 6 || at-s.words.end > 12 || s.words.last&idTopics == 0 || s.words.last&(1<<aNot) != 0 {
 		return ""
 	}
+	if g := w.groups[0]; g.small && w.last > 0 && !digit(w.chars[g.chars-1]) {
+		return "" // a word before the number
+	}
 	digits := 0
 	for _, c := range b {
 		if digit(c) {

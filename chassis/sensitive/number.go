@@ -80,7 +80,7 @@ func (s *Scanner) short(i, j int) int {
 		return s.ipv6(i)
 	case j-i <= 3 && (next == ' ' || next == '-' || next == '.') && upper(s.buf[j-1]) && (digit(s.at(j+1)) || j-i == 3 && upper(s.at(j+1))):
 		return s.number(i, j)
-	case j-i <= 2 && (next == ' ' || next == '-') && digit(s.at(j+1)) && s.words.about(idTopics, s.base+int64(i)):
+	case j-i <= 2 && (next == ' ' || next == '-') && digit(s.at(j+1)) && s.words.near(aNINO, s.base+int64(i), 48):
 		return s.number(i, j)
 	}
 	return 0

@@ -69,7 +69,7 @@ func (s *Scanner) read(t *token, i int) {
 			t.digits = t.n
 		}
 		next := 0
-		if sep, next = s.separation(i); sep == 0 {
+		if sep, next = s.separation(i, t.n == 1 && t.chars[0] == '0' && chars <= 5); sep == 0 {
 			return
 		}
 		i = next
@@ -77,15 +77,15 @@ func (s *Scanner) read(t *token, i int) {
 }
 
 // separation reads what stands between two groups, and gives where the next begins; 0
-// when none follows.
-func (s *Scanner) separation(i int) (sep byte, next int) {
+// when none follows. Behind the area of a phone number a slash may have spaces around it.
+func (s *Scanner) separation(i int, area bool) (sep byte, next int) {
 	for n := 0; n < 3; n++ {
 		switch c := s.at(i); {
 		case alnum(c):
 			return sep, i
 		case c == '(' || c == ')':
 			sep = c
-		case c == ' ' && n > 0 && sep == ' ':
+		case c == ' ' && n > 0 && (sep == ' ' || sep == '/' && !area), c == '/' && n > 0 && !area:
 			return 0, 0
 		case c == ' ' || c == '-' || c == '.' || c == '/':
 			if sep == 0 || sep == ' ' {
