@@ -127,6 +127,8 @@ func TestTokensSayWhoCalls(t *testing.T) {
 	several.Organisations, several.Claims.Organisation = []string{"acme", "bank"}, "org"
 	nested := i.config()
 	nested.Claims = tokens.Claims{Subject: "preferred_username", Roles: "realm_access.roles", Groups: "https://example.com/groups"}
+	scoped := i.config()
+	scoped.Claims = tokens.Claims{Subject: "client_id", Roles: "scope"}
 	byMail := i.config()
 	byMail.Claims.Subject = "email"
 	for _, tt := range []struct {
@@ -147,6 +149,11 @@ func TestTokensSayWhoCalls(t *testing.T) {
 			"claims elsewhere", nested,
 			map[string]any{"preferred_username": "a@x", "realm_access": map[string]any{"roles": []string{"viewer"}}, "https://example.com/groups": []string{"loans"}},
 			identity.Principal{Subject: "a@x", Organisation: "acme", Scopes: []string{"viewer", "group:loans"}},
+		},
+		{
+			"a client by its scopes (RFC 9068)", scoped,
+			map[string]any{"client_id": "agent-7", "scope": "openid reviewer viewer admin"},
+			identity.Principal{Subject: "agent-7", Organisation: "acme", Scopes: []string{"reviewer", "viewer"}},
 		},
 		{"by address", byMail, map[string]any{"email": "asha@acme.example", "email_verified": true}, identity.Principal{Subject: "asha@acme.example", Organisation: "acme"}},
 		{"clocks apart", i.config(), map[string]any{"exp": morning.Add(-30 * time.Second).Unix(), "nbf": morning.Add(30 * time.Second).Unix()}, identity.Principal{Subject: "asha", Organisation: "acme"}},
