@@ -181,78 +181,84 @@ func TestAgentsOfTheGoSDKAreCalledInEveryVersionAndBinding(t *testing.T) {
 	for _, version := range []string{"1.0", "0.3"} {
 		for _, binding := range []string{"JSONRPC", "HTTP+JSON", "GRPC"} {
 			t.Run(version+" "+binding, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				l, err := newClient(t, here).Line(newForeign(t, version, binding))
-				if err != nil {
-					t.Fatal(err)
-				}
-				equal(t, "the binding", l.Binding, "a2a/"+version+" "+binding)
-				must := func(res *a2apb.StreamResponse, err error) *a2apb.StreamResponse {
-					t.Helper()
-					if err != nil {
-						t.Fatal(err)
-					}
-					return res
-				}
-				equal(t, "a direct answer", agent.TextOf(must(l.Send(ctx, says("hello"))).GetMessage().GetParts()), "hello yourself")
-
-				task := must(l.Send(ctx, says("clay"))).GetTask()
-				equal(t, "the state", short(task.GetStatus().GetState()), "COMPLETED")
-				equal(t, "the artifact", agent.TextOf(task.GetArtifacts()[0].GetParts()), "made of clay")
-				again, err := l.Get(ctx, task.GetId(), nil)
-				must(nil, err)
-				equal(t, "the state that is got", short(again.GetStatus().GetState()), "COMPLETED")
-
-				var all []*a2apb.StreamResponse
-				must(nil, l.Stream(ctx, says("wool"), func(ev *a2apb.StreamResponse) error { all = append(all, ev); return nil }))
-				equal(t, "the stream", history(all), "task SUBMITTED; WORKING on it; artifact made of wool; COMPLETED done")
-
-				task = must(l.Send(ctx, says("ask"))).GetTask()
-				equal(t, "the state", short(task.GetStatus().GetState()), "INPUT_REQUIRED")
-				more := says("red")
-				more.Message.TaskId, more.Message.ContextId = task.GetId(), task.GetContextId()
-				task = must(l.Send(ctx, more)).GetTask()
-				equal(t, "the state after the answer", short(task.GetStatus().GetState()), "COMPLETED")
-
-				waits := says("wait")
-				waits.Configuration = &a2apb.SendMessageConfiguration{ReturnImmediately: true}
-				task = must(l.Send(ctx, waits)).GetTask()
-				started, seen := make(chan struct{}), make(chan error, 1)
-				var events []*a2apb.StreamResponse
-				go func() {
-					seen <- l.Subscribe(ctx, task.GetId(), func(ev *a2apb.StreamResponse) error {
-						if events = append(events, ev); len(events) == 1 {
-							close(started)
-						}
-						return nil
-					})
-				}()
-				select {
-				case <-started:
-				case err := <-seen:
-					t.Fatalf("the subscription ended: %v", err)
-				}
-				ended, err := l.Cancel(ctx, task.GetId())
-				must(nil, err)
-				equal(t, "the state after a cancel", short(ended.GetStatus().GetState()), "CANCELED")
-				must(nil, <-seen)
-				if got := history(events); !strings.HasSuffix(strings.TrimSpace(got), "CANCELED") {
-					t.Errorf("the subscription saw %q", got)
-				}
-
-				_, err = l.Get(ctx, "nobody", nil)
-				equal(t, "the error of a task that is not there", string(remote.KindOf(err)), "gone")
-				_, err = l.Cancel(ctx, ended.GetId())
-				if k := remote.KindOf(err); err != nil && k != remote.Final {
-					t.Errorf("a second cancel: %v", err)
-				}
-				brief, stop := context.WithTimeout(ctx, 200*time.Millisecond)
-				defer stop()
-				if _, err = l.Send(brief, says("wait")); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("a call over its budget: %v", err)
-				}
+				does(t, newForeign(t, version, binding), version, binding)
 			})
 		}
+	}
+}
+
+// does has a foreign agent do everything that it can.
+func does(t *testing.T, p *partner.Partner, version, binding string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	l, err := newClient(t, here).Line(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "the binding", l.Binding, "a2a/"+version+" "+binding)
+	must := func(res *a2apb.StreamResponse, err error) *a2apb.StreamResponse {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	equal(t, "a direct answer", agent.TextOf(must(l.Send(ctx, says("hello"))).GetMessage().GetParts()), "hello yourself")
+
+	task := must(l.Send(ctx, says("clay"))).GetTask()
+	equal(t, "the state", short(task.GetStatus().GetState()), "COMPLETED")
+	equal(t, "the artifact", agent.TextOf(task.GetArtifacts()[0].GetParts()), "made of clay")
+	again, err := l.Get(ctx, task.GetId(), nil)
+	must(nil, err)
+	equal(t, "the state that is got", short(again.GetStatus().GetState()), "COMPLETED")
+
+	var all []*a2apb.StreamResponse
+	must(nil, l.Stream(ctx, says("wool"), func(ev *a2apb.StreamResponse) error { all = append(all, ev); return nil }))
+	equal(t, "the stream", history(all), "task SUBMITTED; WORKING on it; artifact made of wool; COMPLETED done")
+
+	task = must(l.Send(ctx, says("ask"))).GetTask()
+	equal(t, "the state", short(task.GetStatus().GetState()), "INPUT_REQUIRED")
+	more := says("red")
+	more.Message.TaskId, more.Message.ContextId = task.GetId(), task.GetContextId()
+	task = must(l.Send(ctx, more)).GetTask()
+	equal(t, "the state after the answer", short(task.GetStatus().GetState()), "COMPLETED")
+
+	waits := says("wait")
+	waits.Configuration = &a2apb.SendMessageConfiguration{ReturnImmediately: true}
+	task = must(l.Send(ctx, waits)).GetTask()
+	started, seen := make(chan struct{}), make(chan error, 1)
+	var events []*a2apb.StreamResponse
+	go func() {
+		seen <- l.Subscribe(ctx, task.GetId(), func(ev *a2apb.StreamResponse) error {
+			if events = append(events, ev); len(events) == 1 {
+				close(started)
+			}
+			return nil
+		})
+	}()
+	select {
+	case <-started:
+	case err := <-seen:
+		t.Fatalf("the subscription ended: %v", err)
+	}
+	ended, err := l.Cancel(ctx, task.GetId())
+	must(nil, err)
+	equal(t, "the state after a cancel", short(ended.GetStatus().GetState()), "CANCELED")
+	must(nil, <-seen)
+	if got := history(events); !strings.HasSuffix(strings.TrimSpace(got), "CANCELED") {
+		t.Errorf("the subscription saw %q", got)
+	}
+
+	_, err = l.Get(ctx, "nobody", nil)
+	equal(t, "the error of a task that is not there", string(remote.KindOf(err)), "gone")
+	_, err = l.Cancel(ctx, ended.GetId())
+	if k := remote.KindOf(err); err != nil && k != remote.Final {
+		t.Errorf("a second cancel: %v", err)
+	}
+	brief, stop := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer stop()
+	if _, err = l.Send(brief, says("wait")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a call over its budget: %v", err)
 	}
 }

@@ -59,6 +59,8 @@ func told(ctx context.Context, err error) error {
 		return own
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return context.DeadlineExceeded
 	case errors.Is(err, a2a.ErrTaskNotFound):
 		return failure(Gone, "the partner does not know its task any more")
 	case errors.Is(err, a2a.ErrTaskNotCancelable), errors.Is(err, a2a.ErrUnsupportedOperation):
