@@ -88,6 +88,8 @@ func TestBehaviourIsSeenAndTestedOnTheCommandLine(t *testing.T) {
 		{"contract list", 0, []string{"underwriter", "drift"}},
 		{"contract test underwriter", 0, []string{"Run 7 of underwriter is asked for."}},
 		{"contract test underwriter --runs 100", 0, []string{"Runs 7 to 106 of underwriter are asked for. See them with: sabha contract runs underwriter"}},
+		{"partner test underwriter --runs 2", 0, []string{"Runs 7 to 8 of underwriter are asked for."}},
+		{"partner runs underwriter", 0, []string{"9 of 10"}},
 		{"contract test nobody", command.ExitNotFound, []string{"there are no golden tasks"}},
 		{"contract runs underwriter", 0, []string{"9 of 10", "0.00025", "schedule"}},
 		{"contract show underwriter", 0, []string{"underwriter: drift", "100 of 100 runs", "run 7, drift (stands; suspend): the level of rate moved", "3.5 ± 0.25", "3.625 ± 0.25", "verdict refer", "25.0%", "100.0%"}},
