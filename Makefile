@@ -6,13 +6,18 @@ export CGO_ENABLED ?= 0
 SERVICES := $(filter-out %/eval,$(wildcard services/*/cmd/*))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up up-processes build test test-race test-e2e test-browser screenshots chaos rolling recovery soak compose-test lint generate bench bench-console eval cover
+.PHONY: help demo up up-processes build test test-race test-e2e test-browser screenshots chaos rolling recovery soak compose-test lint generate bench bench-console eval cover mortgage
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
 
 demo: bin/sabha ## ask two questions about docs/ on a throwaway platform, then stop
 	bin/sabha demo
+
+mortgage: bin/sabha ## play the mortgage scenario across two organisations (needs Node), print the audit of every hop
+	go build -o bin/ ./services/gateway/cmd/gateway ./examples/mortgage ./examples/mortgage/ledger
+	@[ -d examples/mortgage/underwriter/node_modules ] || npm ci --silent --prefix examples/mortgage/underwriter
+	bin/mortgage
 
 up: bin/sabha ## run the whole platform in one process: HTTP :8080, gRPC :9090, console :8081, data in ./data
 	bin/sabha up $(ARGS)

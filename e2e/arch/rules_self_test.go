@@ -33,6 +33,9 @@ func TestMayImport(t *testing.T) {
 		{"tools/descriptors/main.go", "chassis/clock", false, false},
 		{"e2e/kill/kill.go", "testrig/natstest", false, true},
 		{"bench/main.go", "services/planner", false, true},
+		{"examples/mortgage/main.go", "cmd/sabha/platform", false, true},
+		{"examples/mortgage/main.go", "services/executor", false, true},
+		{"examples/mortgage/main.go", "testrig/leftout", false, false},
 	} {
 		if got := mayImport(c.importer, c.imported, c.test); got != c.want {
 			t.Errorf("%s importing %s: %v, want %v", c.importer, c.imported, got, c.want)

@@ -79,6 +79,8 @@ func mayImport(importer, imported string, test bool) bool {
 	switch {
 	case from == "e2e" || from == "bench":
 		return true
+	case from == "examples": // programs that run the platform, as cmd does
+		return strings.HasPrefix(to, "services/") || to == "cmd/sabha"
 	case to == "testrig":
 		return test && from != "gen"
 	case from == "gen" || from == "testrig" || from == "playbooks":
