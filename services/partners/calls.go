@@ -13,8 +13,10 @@ import (
 	"sabha.dev/chassis/engine"
 	"sabha.dev/chassis/service"
 	"sabha.dev/services/partners/internal/a2aagent"
+	"sabha.dev/services/partners/internal/agreement"
 	"sabha.dev/services/partners/internal/border"
 	"sabha.dev/services/partners/internal/call"
+	"sabha.dev/services/partners/internal/crossing"
 	"sabha.dev/services/partners/internal/remote"
 	"sabha.dev/services/partners/internal/sqlstore"
 )
@@ -30,10 +32,13 @@ type calls struct {
 	store  *call.Store
 	base   *service.Base
 	engine *engine.Engine
+
+	book      *agreement.Book
+	crossings *crossing.Ledger
 }
 
 func newCalls(c Config, b *service.Base, e *edge, known *sqlstore.Store, client *remote.Client) *calls {
-	k := &calls{store: call.NewStore(b.DB, b.Clock), base: b}
+	k := &calls{store: call.NewStore(b.DB, b.Clock), base: b, book: e.book, crossings: crossing.NewLedger(b.DB)}
 	k.Receiver = a2aagent.Receiver{Hooked: k.store.Hooked, Resume: k.resume, Log: b.Log}
 	config := a2aagent.Config{
 		Directory: known, Book: e.book, Gate: e.gate, Border: border.New(b.Clock), Client: client, Calls: k.store, Later: k.later,
@@ -61,16 +66,19 @@ func (k *calls) later(what string, rows func(context.Context, *sql.Tx) error) {
 	k.engine.Store.Later(what, rows)
 }
 
-// Calls that nothing has happened to for long belong to tasks that have ended.
+// What is kept of calls whose tasks have long ended, and how much is removed at once.
 const (
 	callsKept  = 400 * 24 * time.Hour
 	clearEvery = 24 * time.Hour
+	clearMost  = 1000
 )
 
+// clear removes what is kept no longer: records of crossings as long as their agreement
+// says, and what is known of calls after a year.
 func (k *calls) clear(ctx context.Context) {
 	for {
-		if _, err := k.store.Clear(ctx, k.base.Clock.Now().Add(-callsKept)); err != nil && ctx.Err() == nil {
-			k.base.Log.Error("what is kept of old calls was not removed; it is tried tomorrow", "error", err)
+		if err := k.clearOnce(ctx); err != nil && ctx.Err() == nil {
+			k.base.Log.Error("records of old calls were not removed; it is tried tomorrow", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -78,6 +86,17 @@ func (k *calls) clear(ctx context.Context) {
 		case <-k.base.Clock.After(clearEvery):
 		}
 	}
+}
+
+func (k *calls) clearOnce(ctx context.Context) error {
+	now := k.base.Clock.Now()
+	_, err := k.store.Clear(ctx, now.Add(-callsKept))
+	for _, a := range k.book.All() {
+		for n := int64(clearMost); n == clearMost && err == nil; {
+			n, err = k.crossings.Forget(ctx, a.Partner, now.Add(-a.Records.Retention), clearMost)
+		}
+	}
+	return err
 }
 
 var _ http.Handler = (*calls)(nil)

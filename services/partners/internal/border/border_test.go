@@ -1,0 +1,110 @@
+package border_test
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+
+	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/clock"
+	"sabha.dev/chassis/sqldb"
+	"sabha.dev/services/partners/internal/a2aagent"
+	"sabha.dev/services/partners/internal/agreement"
+	"sabha.dev/services/partners/internal/border"
+	"sabha.dev/services/partners/internal/crossing"
+	"sabha.dev/services/partners/internal/partner"
+	"sabha.dev/services/partners/migrations"
+)
+
+const text = `partner: underwriter
+version: 3
+owner: partnerships@bank.example
+review_date: 2099-06-30
+organisation: Underwriter plc
+disclosure:
+  rules:
+    - {name: by us, classes: [email], action: tokenise}
+    - {name: hidden, classes: [iban], action: mask}
+skills:
+  underwrite: {}
+  publish: {}
+`
+
+func parse(t *testing.T, text string) *agreement.Agreement {
+	t.Helper()
+	a, err := agreement.Parse("underwriter.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func crossingOf(a *agreement.Agreement) a2aagent.Crossing {
+	return a2aagent.Crossing{
+		Terms: a.Terms("underwrite"), Partner: &partner.Partner{ID: "underwriter", Organisation: "Underwriter plc"},
+		TaskID: "t2", RootTaskID: "t1", Message: "t2/0/0",
+	}
+}
+
+func open(t *testing.T) *sqldb.DB {
+	t.Helper()
+	db, err := sqldb.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "p.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if err := sqldb.Migrate(t.Context(), db, "partners", migrations.Files); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func TestWhatLeavesIsWhatTheAgreementSaysAndIsOnRecord(t *testing.T) {
+	db := open(t)
+	b, c := border.New(clock.System{}), crossingOf(parse(t, text))
+	cleared, err := b.Leave(t.Context(), c, []*a2apb.Part{agent.Text("Write to ada@example.org, account DE89370400440532013000.")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaves := agent.TextOf(cleared.Parts)
+	if cleared.Refused != "" || strings.Contains(leaves, "ada@") || strings.Contains(leaves, "DE8937") || !strings.Contains(leaves, "[[tok:email:") {
+		t.Fatalf("%q leaves (%s)", leaves, cleared.Refused)
+	}
+	token := leaves[strings.Index(leaves, "[[") : strings.Index(leaves, "]]")+2]
+	came, rows, err := b.Arrive(t.Context(), c, cleared.Sealed, []*a2apb.Part{agent.Text("We wrote to " + token + ".")})
+	if err != nil || agent.TextOf(came) != "We wrote to ada@example.org." {
+		t.Errorf("%q came (%v)", agent.TextOf(came), err)
+	}
+	for range 2 { // a transaction may have to be repeated
+		tx, err := db.Write.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(cleared.Rows(t.Context(), tx), rows(t.Context(), tx), tx.Commit()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := crossing.NewLedger(db).List(t.Context(), crossing.Filter{Task: "t1", Limit: 10})
+	if err != nil || len(list) != 2 {
+		t.Fatalf("%v: %+v", err, list)
+	}
+	for _, x := range list {
+		if x.Partner != "underwriter" || x.Skill != "underwrite" || !strings.HasPrefix(x.Policy, "3/") || (x.Direction == crossing.Out) != (len(x.Findings) == 2) {
+			t.Errorf("%+v", x)
+		}
+	}
+}
+
+func TestWithoutASectionNothingSensitiveLeaves(t *testing.T) {
+	bare := text[:strings.Index(text, "disclosure:")] + text[strings.Index(text, "skills:"):]
+	cleared, err := border.New(clock.System{}).Leave(t.Context(), crossingOf(parse(t, bare)), []*a2apb.Part{agent.Text("Write to ada@example.org.")})
+	if err != nil || cleared.Refused == "" || cleared.Parts != nil || strings.Contains(cleared.Refused, "ada@") {
+		t.Errorf("%+v, %v", cleared, err)
+	}
+	if cleared.Rows == nil {
+		t.Error("a refusal is not on record")
+	}
+}
