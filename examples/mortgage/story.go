@@ -261,7 +261,7 @@ func (b *bank) waiting(ctx context.Context, reference string) (id, digest string
 	}
 }
 
-// audit prints every hop of a request.
+// audit prints every hop of a request, and what crossed to the partner and back.
 func (b *bank) audit(ctx context.Context, task string) error {
 	res, err := b.sabha(ctx, b.operator, completed, "audit", "show", task)
 	if err != nil {
@@ -272,5 +272,9 @@ func (b *bank) audit(ctx context.Context, task string) error {
 			return fmt.Errorf("the audit does not name %s", agent)
 		}
 	}
-	return nil
+	res, err = b.sabha(ctx, b.operator, completed, "partner", "crossings", "underwriter", "--task", task)
+	if err == nil && !strings.Contains(res, "allow    finances in part") {
+		err = errors.New("the record of what left does not name the income")
+	}
+	return err
 }

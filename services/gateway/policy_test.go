@@ -93,6 +93,7 @@ var decided = map[string]who{
 	reviewv1.DiscussionService_Acknowledge_FullMethodName:            people,
 	partnersv1.AttainmentService_GetAttainment_FullMethodName:        people,
 	partnersv1.AttainmentService_ListBreakers_FullMethodName:         people,
+	partnersv1.CrossingService_ListCrossings_FullMethodName:          people,
 	partnersv1.ContractService_ListSuites_FullMethodName:             people,
 	partnersv1.ContractService_RunSuite_FullMethodName:               people,
 	partnersv1.ContractService_ListRuns_FullMethodName:               people,

@@ -15,7 +15,7 @@ import (
 func (r *run) partner() *cobra.Command {
 	c := &cobra.Command{Use: "partner", Short: "Agents of other organisations: look at them, approve them, stop them", Args: cobra.NoArgs}
 	c.AddCommand(r.partnerRegister(), r.partnerList(), r.partnerSearch(), r.partnerShow(), r.partnerVerify(), r.partnerApprove(), r.partnerSuspend(),
-		r.partnerRights(), r.partnerRefresh(), r.partnerChanges(), r.partnerHistory(), r.contractTest(), r.contractRuns())
+		r.partnerRights(), r.partnerRefresh(), r.partnerChanges(), r.partnerHistory(), r.contractTest(), r.contractRuns(), r.partnerCrossings())
 	return group(c)
 }
 

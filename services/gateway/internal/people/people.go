@@ -47,13 +47,15 @@ func Services() []Service {
 		},
 		{
 			Name: "partners", Path: "/v1/registry/", away: "the registry cannot be reached at the moment; try again later",
-			Contracts: []grpc.ServiceDesc{registryv1.RegistryService_ServiceDesc, registryv1.DirectoryService_ServiceDesc, partnersv1.ContractService_ServiceDesc},
+			Contracts: []grpc.ServiceDesc{registryv1.RegistryService_ServiceDesc, registryv1.DirectoryService_ServiceDesc},
 			rest:      []func(context.Context, *runtime.ServeMux, *grpc.ClientConn) error{registrygw.RegisterRegistryServiceHandler, registrygw.RegisterDirectoryServiceHandler},
 		},
 		{
 			Name: "partners", Path: "/v1/partners/", away: "partners cannot be reached at the moment; try again later",
-			Contracts: []grpc.ServiceDesc{partnersv1.AttainmentService_ServiceDesc},
-			rest:      []func(context.Context, *runtime.ServeMux, *grpc.ClientConn) error{partnersgw.RegisterAttainmentServiceHandler},
+			Contracts: []grpc.ServiceDesc{partnersv1.AttainmentService_ServiceDesc, partnersv1.ContractService_ServiceDesc, partnersv1.CrossingService_ServiceDesc},
+			rest: []func(context.Context, *runtime.ServeMux, *grpc.ClientConn) error{
+				partnersgw.RegisterAttainmentServiceHandler, partnersgw.RegisterContractServiceHandler, partnersgw.RegisterCrossingServiceHandler,
+			},
 		},
 	}
 }
