@@ -52,6 +52,7 @@ func (b *bench) run(ctx context.Context) error {
 		{"postgres", b.postgres, false},
 		{"message", b.messages, false},
 		{"plan", b.plans, false},
+		{"partner", b.partners, false},
 		{"webhook", b.webhooks, false},
 		{"failing", b.failing, false},
 		{"idle", b.idle, false},
@@ -103,8 +104,9 @@ func (b *bench) start(ctx context.Context, kind, sync string) (*process, error) 
 		return nil, err
 	}
 	p := &process{dir: dir, address: address}
-	if kind == "ours" {
-		if err := identity.MakeKeys(filepath.Join(dir, "keys"), "bench", "caller", identity.Gateway); err != nil {
+	audience := map[string]string{"ours": "bench", "partners": "partners"}[kind] // of the tokens of who calls it
+	if audience != "" {
+		if err := identity.MakeKeys(filepath.Join(dir, "keys"), audience, "caller", identity.Gateway); err != nil {
 			return nil, err
 		}
 	}
@@ -121,12 +123,12 @@ func (b *bench) start(ctx context.Context, kind, sync string) (*process, error) 
 		return nil, err
 	}
 	opts := []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}
-	if kind == "ours" {
+	if audience != "" {
 		signer, err := p.signer("caller")
 		if err != nil {
 			return nil, errors.Join(err, p.stop())
 		}
-		opts = append(opts, signer.Dial("bench")...)
+		opts = append(opts, signer.Dial(audience)...)
 	}
 	if p.conn, err = grpc.NewClient(address, opts...); err != nil {
 		return nil, errors.Join(err, p.stop())

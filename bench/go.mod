@@ -14,6 +14,7 @@ require (
 	sabha.dev/cmd/sabha v0.0.0
 	sabha.dev/gen v0.0.0
 	sabha.dev/services/gateway v0.0.0
+	sabha.dev/services/partners v0.0.0-00010101000000-000000000000
 	sabha.dev/services/planner v0.0.0
 	sabha.dev/testrig v0.0.0
 )
@@ -99,7 +100,6 @@ require (
 	sabha.dev/services/console v0.0.0 // indirect
 	sabha.dev/services/executor v0.0.0 // indirect
 	sabha.dev/services/memory v0.0.0 // indirect
-	sabha.dev/services/partners v0.0.0-00010101000000-000000000000 // indirect
 	sabha.dev/services/research v0.0.0 // indirect
 	sabha.dev/services/review v0.0.0-00010101000000-000000000000 // indirect
 	sabha.dev/services/security v0.0.0 // indirect

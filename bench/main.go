@@ -49,12 +49,12 @@ func run(ctx context.Context, args []string) error {
 // serve is the server side, in a process of its own.
 func serve(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("serve what? ours, sdk, echo or platform")
+		return fmt.Errorf("serve what? ours, partner, partners, sdk, echo or platform")
 	}
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
 	address := flags.String("address", "127.0.0.1:0", "to serve")
 	dir := flags.String("dir", "", "for data")
-	sync := flags.String("sync", "full", "durability of SQLite commits: full or normal; or the URL of a PostgreSQL database (ours only)")
+	sync := flags.String("sync", "full", "durability of SQLite commits: full or normal; or the URL of a PostgreSQL database (ours) or of the partner (partners)")
 	profile := flags.String("profile", "", "file for a processor profile")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
@@ -70,12 +70,16 @@ func serve(ctx context.Context, args []string) error {
 		defer func() { pprof.StopCPUProfile(); _ = f.Close() }()
 	}
 	ready := func() { fmt.Println("ready") }
-	if args[0] == "ours" || args[0] == "platform" {
+	if args[0] == "ours" || args[0] == "platform" || args[0] == "partners" {
 		service.Tune() // as our programs do
 	}
 	switch args[0] {
 	case "ours":
 		return server.Ours(ctx, *dir, *address, *sync, ready)
+	case "partner":
+		return server.Partner(ctx, *dir, *address, ready)
+	case "partners":
+		return server.Partners(ctx, *dir, *address, *sync, ready)
 	case "sdk":
 		return server.SDK(ctx, *address, ready)
 	case "echo":
