@@ -268,7 +268,7 @@ func (s *Store) walkedTo(ctx context.Context, q Search) (string, error) {
 }
 
 func (s *Store) rows(ctx context.Context, st *statement, each func(scanner) error) error {
-	rows, err := s.searches.query(ctx, s.db, s.db.Placeholders(st.text.String()), st.args)
+	rows, err := s.searches.QueryContext(ctx, s.db.Placeholders(st.text.String()), st.args...)
 	if err != nil {
 		return err
 	}

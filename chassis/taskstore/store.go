@@ -53,7 +53,7 @@ type Store struct {
 	lease     time.Duration
 	committer *committer
 	stmts     statements
-	searches  prepared
+	searches  *sqldb.Prepared
 	decoded   decoded
 	epoch     int64
 	tenure    tenure
@@ -110,7 +110,7 @@ func Migrate(ctx context.Context, db *sqldb.DB) error {
 func Open(ctx context.Context, db *sqldb.DB, o Options) (*Store, error) {
 	s := &Store{
 		db: db, clock: o.Clock, log: o.Log, replica: o.Replica, version: o.AgentVersion, lease: o.Lease,
-		outbox: outbox{ready: make(chan struct{}, 1)},
+		searches: db.Prepared(), outbox: outbox{ready: make(chan struct{}, 1)},
 	}
 	if s.lease == 0 {
 		s.lease = 10 * time.Second

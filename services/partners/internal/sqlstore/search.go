@@ -75,7 +75,7 @@ func (s *Store) Search(ctx context.Context, f registry.Filter) ([]*registry.Reco
 	if len(q.where) > 0 {
 		text += " WHERE " + strings.Join(q.where, " AND ")
 	}
-	return list(ctx, s.db.Read, text+" ORDER BY trust DESC, id LIMIT "+q.arg(f.Limit), q.args...)
+	return list(ctx, s.read, text+" ORDER BY trust DESC, id LIMIT "+q.arg(f.Limit), q.args...)
 }
 
 // rarest tells which term has the fewest partners, and how many: counts end above few.

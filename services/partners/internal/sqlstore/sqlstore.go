@@ -19,11 +19,12 @@ import (
 // Store of partners.
 type Store struct {
 	db    *sqldb.DB
+	read  *sqldb.Prepared
 	clock clock.Clock
 }
 
 // New makes a store over a migrated database.
-func New(db *sqldb.DB, c clock.Clock) *Store { return &Store{db, c} }
+func New(db *sqldb.DB, c clock.Clock) *Store { return &Store{db, db.Prepared(), c} }
 
 const columns = `id, revision, organisation, name, description, version, tags, skills, protocol, card_url, card, digest, signature, hosts, vouch,
 	registered_by, state, reason, discoverable, callable, refused, condition, problem, etag, fetched_at, fetch_at, online, probed_at, probe_at, probe_problem,
@@ -67,27 +68,29 @@ func scan(row scanner) (*registry.Record, error) {
 	return &r, nil
 }
 
-// queryer is a pool or a transaction.
+// queryer reads, in a transaction or not.
 type queryer interface {
 	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
-	QueryRowContext(context.Context, string, ...any) *sql.Row
 }
 
 // Record reads a partner with all that is kept of it. The error has the reason
 // PARTNER_NOT_FOUND when there is none.
 func (s *Store) Record(ctx context.Context, id string) (*registry.Record, error) {
-	return load(ctx, s.db.Read, id, "")
+	return load(ctx, s.read, id, "")
 }
 
 func load(ctx context.Context, q queryer, id, lock string) (*registry.Record, error) {
 	if !partner.ValidID(id) {
 		return nil, registry.Missing(id)
 	}
-	r, err := scan(q.QueryRowContext(ctx, `SELECT `+columns+` FROM registry_partners WHERE id = $1`+lock, id))
-	if errors.Is(err, sql.ErrNoRows) {
+	found, err := list(ctx, q, `SELECT `+columns+` FROM registry_partners WHERE id = $1`+lock, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
 		return nil, registry.Missing(id)
 	}
-	return r, err
+	return found[0], nil
 }
 
 // Partner reads a partner. The error has the reason PARTNER_NOT_FOUND when there is none.
@@ -101,7 +104,7 @@ func (s *Store) Partner(ctx context.Context, id string) (*partner.Partner, error
 
 // Partners reads all partners, by id, with their cards.
 func (s *Store) Partners(ctx context.Context) ([]*partner.Partner, error) {
-	records, err := list(ctx, s.db.Read, `SELECT `+columns+` FROM registry_partners ORDER BY id`)
+	records, err := list(ctx, s.read, `SELECT `+columns+` FROM registry_partners ORDER BY id`)
 	if err != nil {
 		return nil, err
 	}

@@ -110,7 +110,12 @@ func (s *Store) Update(ctx context.Context, id string, f func(*registry.Update) 
 }
 
 // pending reads the change of a card that waits for a person.
-func pending(ctx context.Context, q queryer, id string) (*registry.Change, error) {
+// rowQueryer reads one row, in a transaction or not.
+type rowQueryer interface {
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}
+
+func pending(ctx context.Context, q rowQueryer, id string) (*registry.Change, error) {
 	var c registry.Change
 	var card, diff string
 	var found int64
