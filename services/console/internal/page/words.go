@@ -98,6 +98,9 @@ func took(d time.Duration) string {
 // plain is a number with as many decimals as tell something.
 func plain(f float64, decimals int) string {
 	s := strconv.FormatFloat(f, 'f', decimals, 64)
+	if decimals == 0 {
+		return s
+	}
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
 
