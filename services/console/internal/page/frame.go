@@ -20,6 +20,7 @@ const (
 	Questions  Section = "questions"
 	Playbooks  Section = "playbooks"
 	Agents     Section = "agents"
+	Partners   Section = "partners"
 	Playground Section = "playground"
 )
 
@@ -38,6 +39,7 @@ var places = []place{
 	{Questions, "Questions", "/questions", "q", false},
 	{Playbooks, "Playbooks", "/playbooks", "p", true},
 	{Agents, "Agents", "/agents", "a", true},
+	{Partners, "Partners", "/partners", "n", true},
 	{Playground, "Playground", "/playground", "y", true},
 }
 

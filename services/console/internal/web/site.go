@@ -11,6 +11,7 @@ import (
 	"sabha.dev/services/console/internal/desk"
 	"sabha.dev/services/console/internal/live"
 	"sabha.dev/services/console/internal/page"
+	"sabha.dev/services/console/internal/partners"
 	"sabha.dev/services/console/internal/signin"
 )
 
@@ -29,6 +30,8 @@ type Site struct {
 	assets map[string]asset
 	desk   *desk.Desk
 	asked  *desk.Questions
+	// partners is nil where there is no partners service.
+	partners *partners.Source
 	// traceURL is the address of a trace in the store of traces, with {trace_id}.
 	traceURL string
 	filters  Filters
