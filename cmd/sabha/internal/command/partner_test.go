@@ -125,7 +125,7 @@ func TestPartnersAreKeptOnTheCommandLine(t *testing.T) {
 		{[]string{"list", "--state", "fine"}, "", `--state "fine" is none`, 2},
 		{[]string{"search", "two", "pages"}, row + row[strings.Index(row, "\n")+1:], "", 0},
 		{[]string{"search"}, "", "", 2},
-		{[]string{"show", "underwriter"}, "Underwriter\n  partner      underwriter\n  state        approved\n  rights       callable\n  organisation Underwriter plc, says the card\n" +
+		{[]string{"show", "underwriter"}, "Underwriter\n  partner      underwriter\n  state        approved\n  rights       callable\n  organisation Underwriter plc, as its card says\n" +
 			"  description  Decides.\n  protocol     a2a/1.0\n  card         https://a.example/card.json\n  read         2026-01-02 18:00:00\n  signature    good\n  tags         loans\n" +
 			"  online       yes, asked at 2026-01-02 18:00:00\n  trust        0.88\n  registered   2026-01-02 18:00:00 by admin\n  digest       aaaaaaaaaaaa\n\n" +
 			"Skills\n  underwriter/underwrite: Says yes or no. (asks for a person's approval)\n\nA change of the card waits for a decision\n" + change, "", 0},

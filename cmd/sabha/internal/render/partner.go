@@ -65,7 +65,7 @@ func (s Style) Partner(d *registryv1.GetPartnerResponse) []string {
 	fact("state", partnerState(p))
 	fact("reason", line(p.GetReason()))
 	fact("rights", rights(p))
-	fact("organisation", line(p.GetOrganisation())+", says the "+line(p.GetOrganisationBy()))
+	fact("organisation", line(p.GetOrganisation())+map[string]string{"card": ", as its card says", "person": ", as whoever registered it says", "credential": ", as its credential says"}[p.GetOrganisationBy()])
 	fact("description", line(p.GetDescription()))
 	fact("protocol", line(p.GetProtocol()))
 	fact("card", line(p.GetCardUrl()))
