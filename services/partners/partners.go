@@ -22,6 +22,7 @@ import (
 	"sabha.dev/chassis/service"
 	partnersv1 "sabha.dev/gen/sabha/partners/v1"
 	"sabha.dev/services/partners/internal/attainment"
+	"sabha.dev/services/partners/internal/border"
 	"sabha.dev/services/partners/internal/crossing"
 	"sabha.dev/services/partners/internal/desk"
 	"sabha.dev/services/partners/internal/finder"
@@ -132,7 +133,7 @@ func build(ctx context.Context, c Config, b *service.Base) (_ *service.Persona, 
 	}
 	client := remote.New(remote.Config{Clock: b.Clock, Settings: edge.settings(c.Networks), Identity: c.Identity.shown()})
 	calls := newCalls(c, b, edge, store, client)
-	behaviour, err := newWatch(c.Contracts, b, store, client)
+	behaviour, err := newWatch(c.Contracts, b, store, golden{edge.book, border.New(b.Clock), client, b.DB})
 	if err != nil {
 		return nil, err
 	}
