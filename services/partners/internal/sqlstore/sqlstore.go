@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"sabha.dev/chassis/clock"
@@ -21,10 +22,24 @@ type Store struct {
 	db    *sqldb.DB
 	read  *sqldb.Prepared
 	clock clock.Clock
+
+	mu   sync.Mutex
+	held map[string]held // by id; see Partner
 }
 
+// held is a partner as it was read.
+type held struct {
+	revision int64
+	partner  partner.Partner
+}
+
+// maxHeld bounds how many are held. Those who are called are few.
+const maxHeld = 1000
+
 // New makes a store over a migrated database.
-func New(db *sqldb.DB, c clock.Clock) *Store { return &Store{db, db.Prepared(), c} }
+func New(db *sqldb.DB, c clock.Clock) *Store {
+	return &Store{db: db, read: db.Prepared(), clock: c, held: map[string]held{}}
+}
 
 const columns = `id, revision, organisation, name, description, version, tags, skills, protocol, card_url, card, digest, signature, hosts, vouch,
 	registered_by, state, reason, discoverable, callable, refused, condition, problem, etag, fetched_at, fetch_at, online, probed_at, probe_at, probe_problem,
@@ -94,12 +109,49 @@ func load(ctx context.Context, q queryer, id, lock string) (*registry.Record, er
 }
 
 // Partner reads a partner. The error has the reason PARTNER_NOT_FOUND when there is none.
+// Every call of a partner asks for it, so what has not changed since is not read again: only
+// what probes and scores have made of Online and Trust may be older.
 func (s *Store) Partner(ctx context.Context, id string) (*partner.Partner, error) {
+	revision, err := s.revision(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	h, known := s.held[id]
+	s.mu.Unlock()
+	if known && h.revision == revision {
+		return &h.partner, nil
+	}
 	r, err := s.Record(ctx, id)
 	if err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.held) >= maxHeld {
+		clear(s.held)
+	}
+	s.held[id] = held{r.Revision, r.Partner}
 	return &r.Partner, nil
+}
+
+// revision of a partner, which every change but that of a probe or a score moves on.
+func (s *Store) revision(ctx context.Context, id string) (n int64, err error) {
+	if !partner.ValidID(id) {
+		return 0, registry.Missing(id)
+	}
+	rows, err := s.read.QueryContext(ctx, `SELECT revision FROM registry_partners WHERE id = $1`, id)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = rows.Close() }()
+	if rows.Next() {
+		return n, rows.Scan(&n)
+	}
+	if err := rows.Err(); err != nil {
+		return 0, err
+	}
+	return 0, registry.Missing(id)
 }
 
 // Partners reads all partners, by id, with their cards.

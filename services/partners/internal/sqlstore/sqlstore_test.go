@@ -233,3 +233,26 @@ func TestWhatIsDueIsClaimedOnce(t *testing.T) {
 		}
 	})
 }
+
+// What is held of a partner is what it is now.
+func TestAPartnerIsHeldUntilItChanges(t *testing.T) {
+	for _, engine := range []string{"sqlite", "postgres"} {
+		t.Run(engine, func(t *testing.T) {
+			db, clock := database(t, engine), clocktest.New(start)
+			s, other := sqlstore.New(db, clock), sqlstore.New(db, clock)
+			must(t, s.Add(t.Context(), record("underwriter"), registered()))
+			ready := func(want bool) {
+				t.Helper()
+				for range 2 {
+					p, err := s.Partner(t.Context(), "underwriter")
+					if must(t, err); p.Ready() != want {
+						t.Errorf("ready is %v", !want)
+					}
+				}
+			}
+			ready(true)
+			must(t, other.Suspend(t.Context(), "underwriter", "bank/asha", "it lies"))
+			ready(false)
+		})
+	}
+}

@@ -109,12 +109,12 @@ func (s *Store) Update(ctx context.Context, id string, f func(*registry.Update) 
 	return after, err
 }
 
-// pending reads the change of a card that waits for a person.
 // rowQueryer reads one row, in a transaction or not.
 type rowQueryer interface {
 	QueryRowContext(context.Context, string, ...any) *sql.Row
 }
 
+// pending reads the change of a card that waits for a person.
 func pending(ctx context.Context, q rowQueryer, id string) (*registry.Change, error) {
 	var c registry.Change
 	var card, diff string
