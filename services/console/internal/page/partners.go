@@ -91,15 +91,23 @@ func findingTone(kind string) string {
 // shortDigest is enough of a digest to compare it by eye.
 func shortDigest(d string) string { return d[:min(len(d), 12)] }
 
-// valueText is a value of a card; words for none.
-func valueText(v *structpb.Value) string {
-	if v == nil {
-		return "nothing"
-	}
-	return visible(cut(form.Text(v)))
-}
+// valueText is a value of a card as one reads it.
+func valueText(v *structpb.Value) string { return visible(cut(form.Text(v))) }
 
 // PartnerTitle of the window.
 func PartnerTitle(d *partners.Detail) string {
 	return excerpt(visible(cardName(d.GetPartner())), 60) + " · Partners"
+}
+
+// vouched says who says of which organisation a partner is.
+func vouched(by string) string {
+	switch by {
+	case "card":
+		return "its card says so"
+	case "person":
+		return "we vouch for it"
+	case "credential":
+		return "its credential says so"
+	}
+	return ""
 }

@@ -41,7 +41,7 @@ func (s *Site) dashboard(r *http.Request) page.View {
 	if p, ok := person.Of(ctx); ok && !p.Oversees() {
 		return page.View{Elsewhere: "/review", Still: true}
 	}
-	v := page.View{Title: "Dashboard", Section: page.Dashboard, Wakes: []string{"tasks", "reviews"}}
+	v := page.View{Title: "Dashboard", Section: page.Dashboard, Wakes: []string{"tasks", "reviews", wakePartners}}
 	var (
 		o          page.Overview
 		retried    request.Page
@@ -59,6 +59,9 @@ func (s *Site) dashboard(r *http.Request) page.View {
 			o.Levels = s.levels(ctx)
 		}
 	})
+	if s.partners != nil {
+		wg.Go(func() { o.Partners = s.partners.Needs(ctx) })
+	}
 	var err error
 	o.Figures, err = s.source.Figures(ctx, page.SpanOf(r.URL.Query().Get("span")))
 	wg.Wait()

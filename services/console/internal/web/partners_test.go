@@ -300,8 +300,8 @@ func TestPartnersAreListedWithWhatNeedsAPerson(t *testing.T) {
 func TestAPartnerThatNothingIsKnownOfSaysWhatToDo(t *testing.T) {
 	a := goAbroad(t)
 	p := a.page(identity.Viewer, "/partners/underwriter")
-	shows(t, p, "Under&lt;b&gt;writer", "says the person", "There is no operating agreement with this partner", "There are no golden tasks", "Nothing is known of it yet",
-		"You may not see this: this needs one of the roles", "Registered", "acme/olga", "underwriter/underwrite", "asks for a person&#39;s approval", "aabbccddeeff")
+	shows(t, p, "Under&lt;b&gt;writer", "we vouch for it", "There is no operating agreement with this partner", "There are no golden tasks", "Nothing is known of it yet",
+		"You may not see this: this needs one of the roles", "Registered", "olga (acme)", "underwriter/underwrite", "asks for a person&#39;s approval", "aabbccddeeff")
 	hides(t, p, "<script>alert", "<b>writer", "Approve the card", "Suspend it", "\u202e", "A change of the card")
 	if status, body := a.do(identity.Viewer, http.MethodGet, "/partners/nobody", nil); status != http.StatusNotFound || !strings.Contains(body, "There is no such partner") {
 		t.Errorf("%d %s", status, body)
@@ -333,7 +333,7 @@ func TestAPartnerIsShownWithEverythingThatIsKnown(t *testing.T) {
 	}, {Id: "c-2", Direction: partnersv1.Direction_DIRECTION_OUT, Refused: true, At: timestamppb.New(noon)}}
 	p := a.page(identity.Operator, "/partners/underwriter")
 	shows(t, p,
-		"A change of the card waits for a decision", "/supportedInterfaces/0/url", "https://old.example/&lt;i&gt;", "https://new.example", "decides where calls go", "Adopt the new card", `name="digest" value="ffee00"`,
+		"A change of the card waits for a decision", "/supportedInterfaces/0/url", "https://old.example/&lt;i&gt;", "https://new.example", "needs a decision", "Adopt the new card", `name="digest" value="ffee00"`,
 		"Being there", "12.3", "× 0.6", "Drift, 2026-02-01, stands",
 		"version 3", "breaker half-open at r1: slowness", "95 % within", "10 s", "12.5 s, missed", "99.87 %", "4\u202f323", "2 failed, 3 held back", "50 %",
 		"tokenise", "at applicant.email", "in part 2", "and 2 more", "refused", "1\u202f234",
@@ -384,4 +384,21 @@ func TestWhatOperatorsDecideReachesTheRegistry(t *testing.T) {
 	if told, _ := a.sent("/partners", url.Values{}); told.Tone != "bad" || told.Text != "card_url must be an absolute URL" {
 		t.Errorf("no address: %+v", told)
 	}
+}
+
+func TestTheDashboardNamesPartnersThatNeedAPerson(t *testing.T) {
+	a := goAbroad(t)
+	hides(t, a.page(identity.Operator, "/"), "Partners that need a person")
+	a.mu.Lock()
+	a.known.Partner.State, a.known.Partner.Callable, a.known.Partner.Online = registryv1.State_STATE_APPROVED, true, false
+	a.mu.Unlock()
+	p := a.page(identity.Operator, "/")
+	shows(t, p, "Partners that need a person", `href="/partners/underwriter"`, "offline")
+	hides(t, p, "change of the card waits", "breaker holds calls back", "drift")
+	a.mu.Lock()
+	a.known.Change = &registryv1.Change{PartnerId: "underwriter"}
+	a.breaker = []*partnersv1.Breaker{{Partner: "underwriter", State: "open"}}
+	a.found = []*partnersv1.Finding{{Kind: "drift"}}
+	a.mu.Unlock()
+	shows(t, a.page(identity.Operator, "/"), "change of the card waits", "breaker holds calls back", "drift", "offline")
 }
