@@ -55,6 +55,8 @@ type target struct {
 	// Password of admin at the console.
 	Password string `json:"password"`
 	Chromium string `json:"chromium"`
+	// Partner is where the agent of another organisation is served.
+	Partner string `json:"partner"`
 	// Out is the folder for screenshots.
 	Out string `json:"out,omitempty"`
 }
@@ -78,8 +80,9 @@ func up(t *testing.T) target {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
+	other := abroad(t, filepath.Join(dir, "agreements"))
 	address := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
-	c := exec.Command(sabha, "up", "--data", filepath.Join(dir, "data"), "--docs", absolute(t, "testdata/docs"), "--playbooks", absolute(t, "testdata/playbooks"), //nolint:noctx // stopped below
+	c := exec.Command(sabha, "up", "--data", filepath.Join(dir, "data"), "--docs", absolute(t, "testdata/docs"), "--playbooks", absolute(t, "testdata/playbooks"), "--agreements", filepath.Join(dir, "agreements"), //nolint:noctx // stopped below
 		"--http", address(0), "--grpc", address(1), "--console", address(2))
 	c.Dir = dir
 	said := &logtest.Buffer{}
@@ -119,7 +122,7 @@ func up(t *testing.T) target {
 		_, rest, _ := strings.Cut(said.String(), prefix)
 		return strings.Fields(rest + " ?")[0]
 	}
-	return target{Console: "http://" + address(2), HTTP: "http://" + address(0), Key: after("export SABHA_KEY="), Password: after("  Password  ")}
+	return target{Partner: other, Console: "http://" + address(2), HTTP: "http://" + address(0), Key: after("export SABHA_KEY="), Password: after("  Password  ")}
 }
 
 func absolute(t *testing.T, name string) string {

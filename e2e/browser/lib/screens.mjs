@@ -1,7 +1,9 @@
 // The screens of the console, with something to see on each. Who looks at every screen
 // takes them from here, so that a new one is photographed and checked as the others are.
 import { ask, cancel, completed, get, until } from "./client.mjs";
+import { context, platform } from "./browser.mjs";
 import { person } from "./people.mjs";
+import { publish, verified } from "./partners.mjs";
 import { addresses, fill } from "./reviews.mjs";
 
 // retried sends a request whose second step has failed and is tried again in an hour.
@@ -38,6 +40,16 @@ export async function scene() {
   await page.getByText("The dyke was raised").first().waitFor();
   await reviewer.close();
 
+  const keeper = await context();
+  const partner = await keeper.newPage();
+  await verified(partner);
+  await partner.getByRole("button", { name: "Approve the card" }).click();
+  await partner.locator(".partner-badges").getByText("approved", { exact: true }).waitFor();
+  await publish((card) => { card.supportedInterfaces[0].url = `${platform.partner}/moved`; card.skills.push({ id: "quote", name: "Quote", description: "Says what a loan would cost.", tags: ["loans"] }); });
+  await partner.getByRole("button", { name: "Read the card now" }).click();
+  await partner.getByRole("heading", { name: "A change of the card waits" }).waitFor();
+  await keeper.close();
+
   const opened = (...names) => async (page) => { for (const name of names) await page.getByText(name, { exact: true }).first().click(); };
   return {
     dashboard: { path: "/" },
@@ -54,6 +66,10 @@ export async function scene() {
     playbooks: { path: "/playbooks" },
     playbook: { path: "/playbooks/general" },
     agents: { path: "/agents", prepare: (page) => page.locator("#agent-research details > summary").first().click() },
+    partners: { path: "/partners" },
+    "partners-none": { path: "/partners?q=nobody", plain: true },
+    partner: { path: "/partners/underwriter" },
+    "no-partner": { path: "/partners/nobody", plain: true },
     playground: { path: "/playground" },
     "playground-answer": {
       path: "/playground",
