@@ -98,6 +98,7 @@ func serve(ctx context.Context, d Definition) error {
 	if err != nil {
 		return err
 	}
+	debug.FreeOSMemory() // a start needs more than what follows, and would keep it
 	env.Log.Info("serving", "service", d.Name, "grpc", d.Config.GRPC, "http", d.Config.HTTP)
 	select {
 	case <-ctx.Done():

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -112,6 +113,7 @@ func (r *run) runUp(ctx context.Context, o platform.Options) error {
 	if err := r.say(lines...); err != nil {
 		return errors.Join(err, stop(ctx, p))
 	}
+	debug.FreeOSMemory() // a start needs more than what follows, and would keep it
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(r.Err, "Stopping; what runs goes on at the next start.")
