@@ -346,6 +346,16 @@ func (r *run) closeCanceling() {
 	}
 }
 
+// hasHeard tells whether the run knows that its cancel was requested.
+func (r *run) hasHeard() bool {
+	select {
+	case <-r.canceling:
+		return true
+	default:
+		return false
+	}
+}
+
 // Working reports progress.
 func (r *run) Working(m *a2apb.Message) error {
 	return r.Note(agent.Change{Events: []*a2apb.StreamResponse{r.e.status(a2apb.TaskState_TASK_STATE_WORKING, m)}})

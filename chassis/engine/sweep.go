@@ -92,17 +92,27 @@ func (e *Engine) sweepOnce(ctx context.Context) {
 
 // reclaim takes up tasks that this replica owns but has not run for a whole sweep:
 // their outcome, or the news that they were stored, got lost with the connection
-// to the database. It returns those it will take up next time.
+// to the database. It returns those it will take up next time. Runs whose task was
+// canceled, or is no longer owned, look at it: they are told at once, but a message of
+// core NATS may be lost.
 func (e *Engine) reclaim(ctx context.Context, before map[string]bool) map[string]bool {
 	if e.stopping() {
 		return nil
 	}
+	e.mu.Lock()
+	running := maps.Clone(e.running)
+	e.mu.Unlock()
 	owned, err := e.Store.Owned(ctx)
 	if err != nil {
 		return before // the sweep has said that the database cannot be read
 	}
+	for id, r := range running {
+		if canceling, ours := owned[id]; !ours || (canceling && !r.hasHeard()) {
+			e.look(id)
+		}
+	}
 	idle := map[string]bool{}
-	for _, id := range owned {
+	for id := range owned {
 		if e.runOf(id) != nil {
 			continue
 		}

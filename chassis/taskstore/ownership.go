@@ -187,9 +187,23 @@ func (s *Store) Claim(ctx context.Context, id string) (*Record, error) {
 	})
 }
 
-// Owned lists the tasks that this replica owns.
-func (s *Store) Owned(ctx context.Context) ([]string, error) {
-	return s.ids(ctx, `SELECT id FROM tasks WHERE run_owner = $1`, s.replica)
+// Owned tells of each task that this replica owns whether its cancel was requested.
+func (s *Store) Owned(ctx context.Context) (map[string]bool, error) {
+	rows, err := s.db.Read.QueryContext(ctx, `SELECT id, cancel_requested FROM tasks WHERE run_owner = $1`, s.replica)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	owned := map[string]bool{}
+	for rows.Next() {
+		var id string
+		var canceling int
+		if err := rows.Scan(&id, &canceling); err != nil {
+			return nil, err
+		}
+		owned[id] = canceling != 0
+	}
+	return owned, rows.Err()
 }
 
 // Reclaim gives a new hold on a task that this replica owns already but does not
