@@ -84,8 +84,9 @@ bench-console: ## measure lists among 100,000 requests, every page, and fifty op
 	bench/run -only oversight
 	bench/run -only pages
 
-eval: ## print the quality figures of screening, retrieval, validation and detection (tests named TestEval…)
+eval: ## print the quality figures of screening, retrieval, validation and detection (tests named TestEval…), simulate drift anew
 	go test -count=1 -v -run '^TestEval' work | grep -v -e 'no tests to run' -e 'no test files' -e '^PASS$$'
+	go test -count=1 -tags=slow -timeout=30m ./services/partners/internal/drift
 
 cover: ## test all modules and print how much of the hand-written code ran, by function, in bin/cover.txt
 	.ci/cover
