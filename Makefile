@@ -6,7 +6,7 @@ export CGO_ENABLED ?= 0
 SERVICES := $(filter-out %/eval,$(wildcard services/*/cmd/*))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up up-processes build test test-race test-e2e test-browser screenshots chaos rolling recovery soak compose-test lint generate bench bench-console eval cover mortgage
+.PHONY: help demo up up-processes build test test-race test-e2e test-browser screenshots chaos rolling recovery soak compose-test lint generate bench bench-console bench-partners eval cover mortgage
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
@@ -83,6 +83,9 @@ bench: ## measure speed and memory beside the peers, one line a measure
 bench-console: ## measure lists among 100,000 requests, every page, and fifty open ones
 	bench/run -only oversight
 	bench/run -only pages
+
+bench-partners: ## measure what calls of a partner cost through partners, beside direct ones
+	bench/run -only partner
 
 eval: ## print the quality figures of screening, retrieval, validation and detection (tests named TestEval…), simulate drift anew
 	go test -count=1 -v -run '^TestEval' work | grep -v -e 'no tests to run' -e 'no test files' -e '^PASS$$'

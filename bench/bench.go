@@ -52,7 +52,7 @@ func (b *bench) run(ctx context.Context) error {
 		{"postgres", b.postgres, false},
 		{"message", b.messages, false},
 		{"plan", b.plans, false},
-		{"partner", b.partners, false},
+		{"partner", b.partners, true},
 		{"webhook", b.webhooks, false},
 		{"failing", b.failing, false},
 		{"idle", b.idle, false},
