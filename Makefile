@@ -9,7 +9,7 @@ SERVICES := $(filter-out %/eval,$(wildcard services/*/cmd/*))
 .PHONY: help demo up up-processes build test test-race test-e2e test-browser screenshots chaos rolling recovery soak compose-test lint generate bench bench-console bench-partners eval cover mortgage
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
 
 demo: bin/sabha ## ask two questions about docs/ on a throwaway platform, then stop
 	bin/sabha demo
