@@ -27,11 +27,11 @@ import (
 func TestGoldenTasksCrossTheBorder(t *testing.T) {
 	var heard string
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var req struct{ ID json.RawMessage }
-		raw := json.NewDecoder(r.Body)
-		var all map[string]json.RawMessage
-		_ = raw.Decode(&all)
-		req.ID, heard = all["id"], string(all["params"])
+		var req struct{ ID, Params json.RawMessage }
+		if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
+			t.Error(err)
+		}
+		heard = string(req.Params)
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":` + string(req.ID) + `,"result":{"message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"text":"fine"}]}}}`))
 	}))
