@@ -34,9 +34,10 @@ func (e *Engine) owned(ctx context.Context, call identity.Call, id string) (*tas
 
 // followUp adds a client's further message to its task. Deduplication, history
 // and wake-up are one transaction, with a push configuration if one comes along.
-func (e *Engine) followUp(ctx context.Context, call identity.Call, m *a2apb.Message, push *a2apb.TaskPushNotificationConfig) (accepted, error) {
+func (e *Engine) followUp(ctx context.Context, call identity.Call, req *a2apb.SendMessageRequest, push *a2apb.TaskPushNotificationConfig) (accepted, error) {
+	m := req.GetMessage()
 	digest := taskstore.Digest(m)
-	mark(ctx, call, m)
+	mark(ctx, call, req)
 	rec, err := e.owned(ctx, call, m.GetTaskId())
 	if err != nil {
 		return accepted{}, err

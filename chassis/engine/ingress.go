@@ -21,12 +21,18 @@ func strip(m *a2apb.Message) {
 	}
 }
 
-// mark writes into a message from outside what is known of it there: that it is nothing
-// to act on unseen, as all that the bus brings, which another agent has written, and what
-// an edge says is; and that a person must confirm it. An authenticated client's own text
-// and data carry no label. It comes after the digest, which is of the message as sent.
-func mark(ctx context.Context, call identity.Call, m *a2apb.Message) {
+// mark writes into a message what is known of it beside it. Of one from outside: that it
+// is nothing to act on unseen, as all that the bus brings, which another agent has
+// written, and what an edge says is; and that a person must confirm it. An authenticated
+// client's own text and data carry no label. Of a service's: the labels that it states
+// for the whole. It comes after the digest, which is of the message as sent: what is known
+// of a message may change until it is sent again, and it is the same message.
+func mark(ctx context.Context, call identity.Call, req *a2apb.SendMessageRequest) {
+	m := req.GetMessage()
 	if !call.Edge {
+		if said := req.GetMetadata().GetFields()[ext.Labels]; said != nil {
+			put(label.From(said), m)
+		}
 		return
 	}
 	believed := false
@@ -40,10 +46,13 @@ func mark(ctx context.Context, call identity.Call, m *a2apb.Message) {
 			m.Metadata.Fields[ext.Confirm] = structpb.NewStringValue(why[0])
 		}
 	}
-	if believed {
-		return
+	if !believed {
+		put(label.Labels{Integrity: label.Untrusted}, m)
 	}
+}
+
+func put(l label.Labels, m *a2apb.Message) {
 	for _, p := range m.GetParts() {
-		label.Labels{Integrity: label.Untrusted}.Put(p)
+		l.Put(p)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -255,5 +256,35 @@ func TestWhatAnEdgeSaysOfAMessageIsWrittenIntoIt(t *testing.T) {
 				t.Errorf("the same message again gave %v, %v", again, err)
 			}
 		})
+	}
+}
+
+func TestTheLabelsThatAServiceStatesAreNoPartOfTheMessage(t *testing.T) {
+	r := onSQLite(t)
+	p, _, _ := screened(r)
+	inside := identity.WithCall(as(t.Context(), "alice"), identity.Call{Actor: "planner", Principal: identity.Principal{Subject: "alice", Organisation: "acme"}})
+	stating := func(l label.Labels) *a2apb.SendMessageRequest {
+		req := request("m1", "do", "help")
+		req.Metadata = &structpb.Struct{Fields: map[string]*structpb.Value{ext.Labels: l.Value()}}
+		return req
+	}
+	untrusted := label.Labels{Integrity: label.Untrusted, Classes: []string{"iban"}}
+	first, err := p.SendMessage(inside, stating(untrusted))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := label.Of(first.GetTask().GetHistory()[0].GetParts()...); !reflect.DeepEqual(got, untrusted) {
+		t.Errorf("the part is labelled %+v", got)
+	}
+	// Of a release that knows nothing of labels, and of one that knows more.
+	for _, again := range []*a2apb.SendMessageRequest{request("m1", "do", "help"), stating(label.Labels{Integrity: label.Trusted})} {
+		if res, err := p.SendMessage(inside, again); err != nil || res.GetTask().GetId() != first.GetTask().GetId() {
+			t.Errorf("the same message again gave %v, %v", res, err)
+		}
+	}
+	outside := stating(label.Labels{Integrity: label.Trusted})
+	outside.Message.MessageId = "m2"
+	if m := p.send(outside).GetHistory()[0]; !label.Of(m.GetParts()...).IsZero() {
+		t.Errorf("a client labels its own message: %v", m)
 	}
 }

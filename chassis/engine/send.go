@@ -105,7 +105,7 @@ func (e *Engine) accept(ctx context.Context, req *a2apb.SendMessageRequest, watc
 		strip(m)
 	}
 	if m.GetTaskId() != "" {
-		return e.followUp(ctx, call, m, push)
+		return e.followUp(ctx, call, req, push)
 	}
 	skill, err := e.skillFor(req, call.Edge)
 	if err != nil {
@@ -124,7 +124,7 @@ func (e *Engine) accept(ctx context.Context, req *a2apb.SendMessageRequest, watc
 		}
 	}
 	if skill.Answer != nil {
-		answer, err := e.answer(ctx, call, skill, m)
+		answer, err := e.answer(ctx, call, skill, req)
 		return accepted{message: answer}, err
 	}
 	if call.Principal.Anonymous() && call.Edge {
@@ -140,7 +140,7 @@ func (e *Engine) create(ctx context.Context, call identity.Call, skill *agent.Sk
 	place := trace.CallerOf(ctx)
 	id := newID()
 	digest := taskstore.Digest(m)
-	mark(ctx, call, m)
+	mark(ctx, call, req)
 	m.TaskId = id
 	if m.GetContextId() == "" {
 		m.ContextId = newID()
@@ -247,17 +247,18 @@ func (e *Engine) runOf(id string) *run {
 }
 
 // answer gives a direct answer. Its audit row joins the next commit.
-func (e *Engine) answer(ctx context.Context, call identity.Call, skill *agent.Skill, m *a2apb.Message) (*a2apb.Message, error) {
+func (e *Engine) answer(ctx context.Context, call identity.Call, skill *agent.Skill, req *a2apb.SendMessageRequest) (*a2apb.Message, error) {
 	if call.Principal.Anonymous() && call.Edge && !skill.Anonymous {
 		return nil, fault.New(fault.Unauthenticated, "skill %s needs a caller who is known; send an API key or a token", skill.ID)
 	}
+	m := req.GetMessage()
 	started := e.Clock.Now()
 	place := trace.Of(ctx)
 	hop := taskstore.Hop{
 		RootTaskID: call.RootTaskID, ParentTaskID: call.TaskID, TraceID: place.TraceID, Caller: call.Actor, Principal: call.Principal.Key(),
 		Agent: e.Agent.Tenant, Skill: skill.ID, Protocol: protocolOf(ctx), StartedAt: started, Outcome: "MESSAGE", RequestDigest: taskstore.Digest(m),
 	}
-	mark(ctx, call, m)
+	mark(ctx, call, req)
 	reply, err := e.reply(ctx, call, skill, m, &hop)
 	hop.EndedAt = e.Clock.Now()
 	counts := e.countsOf(skill.ID)

@@ -31,8 +31,8 @@ const (
 	// after failures, failures (how many in a row), reason, nextAttempt or disabledAt.
 	Push = "urn:sabha:ext:push:v1"
 	// Labels in a part's metadata is an object with the part's integrity and
-	// confidentiality. Only services of the platform set it; it is stripped
-	// from what comes in from outside.
+	// confidentiality; in the metadata of a request to send a message, of all its parts.
+	// Only services of the platform set it; it is stripped from what comes in from outside.
 	Labels = "urn:sabha:ext:labels:v1"
 	// Confirm in a message's metadata is a string: a person must approve what the message
 	// asks for before anything of it begins, for the reason that the string gives. Only

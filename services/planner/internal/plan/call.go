@@ -48,17 +48,24 @@ func (p *plan) message(r *row) (*a2apb.Message, error) {
 		return nil, err
 	}
 	return &a2apb.Message{
-		MessageId: messageID(p.task, r), ContextId: p.context, Role: a2apb.Role_ROLE_USER, Parts: []*a2apb.Part{r.In.Put(inputs)},
+		MessageId: messageID(p.task, r), ContextId: p.context, Role: a2apb.Role_ROLE_USER, Parts: []*a2apb.Part{inputs},
 		Metadata: &structpb.Struct{Fields: map[string]*structpb.Value{
 			ext.Skill: structpb.NewStringValue(r.Skill), ext.Step: structpb.NewStringValue(r.Step),
 		}},
 	}, nil
 }
 
+// request states the labels of a step's inputs beside the message: whichever release of
+// the planner sends it again, and whatever that knows of them, the message is the same.
+// What a client answers has labels of its own.
 func request(r *row, m *a2apb.Message, atOnce bool) *a2apb.SendMessageRequest {
-	return &a2apb.SendMessageRequest{
+	req := &a2apb.SendMessageRequest{
 		Tenant: r.Agent, Message: m, Configuration: &a2apb.SendMessageConfiguration{ReturnImmediately: atOnce, HistoryLength: new(int32)},
 	}
+	if m.GetTaskId() == "" && !r.In.IsZero() {
+		req.Metadata = &structpb.Struct{Fields: map[string]*structpb.Value{ext.Labels: r.In.Value()}}
+	}
+	return req
 }
 
 func (p *Planner) client(r *row) (a2apb.A2AServiceClient, string) {
