@@ -91,6 +91,10 @@ type Request struct {
 	// AtOnce says that the caller does not wait for the task: returnImmediately of the
 	// send's configuration. It is there when a first message is checked.
 	AtOnce bool
+	// Digest is the SHA-256 of the message as it was sent, in hex: a message that is sent
+	// again has the same one, whatever is known of it by then. It is there when a message
+	// is answered directly.
+	Digest string
 }
 
 // Run is a task in execution. Its methods are safe for concurrent use. Updates

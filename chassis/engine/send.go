@@ -288,7 +288,7 @@ func (e *Engine) reply(ctx context.Context, call identity.Call, skill *agent.Ski
 	}
 	ctx = identity.WithOutgoing(ctx, call)
 	reply, err := skill.Answer(ctx, &agent.Request{
-		Message: m, Skill: skill.ID, Principal: call.Principal, Caller: call.Actor, TraceID: hop.TraceID,
+		Message: m, Skill: skill.ID, Principal: call.Principal, Caller: call.Actor, TraceID: hop.TraceID, Digest: hop.RequestDigest,
 	})
 	if err != nil {
 		if fault.As(err) == nil && fault.FromStatus(err) == nil {

@@ -19,6 +19,7 @@ import (
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/label"
 	"sabha.dev/chassis/service"
 	"sabha.dev/services/memory"
 	"sabha.dev/testrig/natstest"
@@ -86,8 +87,9 @@ func (p *platform) stop() {
 	}
 }
 
-// ask sends a data part on behalf of a subject and gives the answer's data.
-func (p *platform) ask(subject, skill, messageID string, data map[string]any) (map[string]any, error) {
+// ask sends a data part on behalf of a subject, with what the caller states of its labels,
+// and gives the answer's data.
+func (p *platform) ask(subject, skill, messageID string, data map[string]any, labels ...label.Labels) (map[string]any, error) {
 	p.t.Helper()
 	gateway, err := identity.NewSigner("gateway", p.keys["gateway"], clock.System{})
 	if err != nil {
@@ -102,10 +104,14 @@ func (p *platform) ask(subject, skill, messageID string, data map[string]any) (m
 		p.t.Fatal(err)
 	}
 	ctx := metadata.AppendToOutgoingContext(identity.WithOutgoing(p.t.Context(), identity.Call{Grant: grant}), ext.MetadataVersion, "1.0")
-	res, err := p.client.SendMessage(ctx, &a2apb.SendMessageRequest{Message: &a2apb.Message{
+	req := &a2apb.SendMessageRequest{Message: &a2apb.Message{
 		MessageId: messageID, Role: a2apb.Role_ROLE_USER, Parts: []*a2apb.Part{part},
 		Metadata: &structpb.Struct{Fields: map[string]*structpb.Value{ext.Skill: structpb.NewStringValue(skill)}},
-	}})
+	}}
+	for _, l := range labels {
+		req.Metadata = &structpb.Struct{Fields: map[string]*structpb.Value{ext.Labels: l.Value()}}
+	}
+	res, err := p.client.SendMessage(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -146,6 +152,11 @@ func TestMemoryOutlivesTheProcessAndForgettingIsForGood(t *testing.T) {
 	again, err := p.ask("alice", "remember", "m1", map[string]any{"text": "The customer likes quetzals."})
 	if err != nil || again["id"] != first["id"] {
 		t.Errorf("the message sent again: %v, error %v; the first time %v", again, err, first)
+	}
+	// By a caller that has learnt more of the text since: it is the same message.
+	again, err = p.ask("alice", "remember", "m1", map[string]any{"text": "The customer likes quetzals."}, label.Labels{Integrity: label.Untrusted})
+	if err != nil || again["id"] != first["id"] {
+		t.Errorf("the message sent again with labels: %v, error %v; the first time %v", again, err, first)
 	}
 	_, err = p.ask("alice", "remember", "m1", map[string]any{"text": "something else"})
 	if status.Code(err) != codes.AlreadyExists {

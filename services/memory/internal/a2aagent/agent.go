@@ -17,7 +17,6 @@ import (
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/label"
-	"sabha.dev/chassis/taskstore"
 	"sabha.dev/services/memory/internal/memory"
 )
 
@@ -105,7 +104,7 @@ func receipt(req *agent.Request) (memory.Receipt, error) {
 	if err == nil {
 		err = storable("message.messageId", req.Message.GetMessageId())
 	}
-	return memory.Receipt{Owner: key, MessageID: req.Message.GetMessageId(), Digest: taskstore.Digest(req.Message)}, err
+	return memory.Receipt{Owner: key, MessageID: req.Message.GetMessageId(), Digest: req.Digest}, err
 }
 
 type rememberRequest struct {

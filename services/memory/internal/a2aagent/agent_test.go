@@ -17,6 +17,7 @@ import (
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/sqldb"
+	"sabha.dev/chassis/taskstore"
 	"sabha.dev/services/memory/internal/a2aagent"
 	"sabha.dev/services/memory/internal/memory"
 	"sabha.dev/services/memory/internal/sqlstore"
@@ -72,7 +73,7 @@ func (r *rig) send(p identity.Principal, skill string, m *a2apb.Message) (*a2apb
 	r.t.Helper()
 	for _, s := range r.agent.Skills {
 		if s.ID == skill {
-			return s.Answer(context.WithoutCancel(r.t.Context()), &agent.Request{Message: m, Skill: skill, Principal: p})
+			return s.Answer(context.WithoutCancel(r.t.Context()), &agent.Request{Message: m, Skill: skill, Principal: p, Digest: taskstore.Digest(m)})
 		}
 	}
 	r.t.Fatalf("no skill %s", skill)
