@@ -11,10 +11,13 @@ import (
 	"sabha.dev/testrig/leftout"
 )
 
+// folder has the JavaScript SDK and what its server needs, below the repository.
+const folder = "e2e/interop/js"
+
 // TestAgentsOfTheJavaScriptSDKAreCalled calls an agent on that SDK's own server.
 func TestAgentsOfTheJavaScriptSDKAreCalled(t *testing.T) {
 	node := leftout.Program(t, "node", "install Node.js 20 or newer")
-	for binding, folder := range map[string]string{"JSONRPC": "bench/js", "HTTP+JSON": "bench/js", "GRPC": "e2e/interop/js"} {
+	for _, binding := range []string{"JSONRPC", "HTTP+JSON", "GRPC"} {
 		t.Run(binding, func(t *testing.T) {
 			root, err := filepath.Abs("../../../../" + folder)
 			if err != nil {
