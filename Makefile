@@ -37,8 +37,8 @@ test: ## test all modules; says at the end what was left out for want of Postgre
 test-race: ## test the packages with concurrency under the race detector (needs a C compiler)
 	CGO_ENABLED=1 .ci/test -race -timeout=15m $$(.ci/race-packages)
 
-test-e2e: ## test the whole platform, with the long tests too (build tag slow)
-	.ci/test -count=1 -tags=slow -timeout=15m ./e2e/...
+test-e2e: ## test the whole platform where it has long tests, with these (build tag slow)
+	.ci/test -count=1 -tags=slow -timeout=15m $$(.ci/slow-packages)
 
 test-browser: ## test the console in Chromium (needs Debian's chromium, and Node with e2e/browser's packages)
 	.ci/test -count=1 -tags=browser -timeout=15m -skip=TestScreenshots ./e2e/browser
