@@ -28,6 +28,8 @@ type Request struct {
 	Arguments json.RawMessage
 	// Progress tells the caller how far the call is; nil when nobody listens.
 	Progress func(Progress)
+	// Asks says that the caller can be asked a Question.
+	Asks bool
 	// Reply is what the caller says to the question that an earlier call of the same
 	// arguments was answered with; nil for a first call.
 	Reply *Reply

@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -148,19 +147,19 @@ func TestWrongArgumentsAreAToolError(t *testing.T) {
 	for arguments, want := range map[string]string{
 		`{}`:                                     "missing property 'query'",
 		`null`:                                   "missing property 'query'",
-		`{"query":""}`:                           "query: minLength",
-		`{"query":" "}`:                          "query: ' ' does not match pattern",
-		`{"query":7}`:                            "query: got number, want string",
-		`{"query":"q","top_k":0}`:                "top_k: minimum: got 0, want 1",
-		`{"query":"q","top_k":51}`:               "top_k: maximum: got 51, want 50",
-		`{"query":"q","top_k":2.5}`:              "top_k: got number, want integer",
-		`{"query":"q","min_confidence":1.5}`:     "min_confidence: maximum: got 1.5, want 1",
+		`{"query":""}`:                           "/query: minLength",
+		`{"query":" "}`:                          "/query: ' ' does not match pattern",
+		`{"query":7}`:                            "/query: got number, want string",
+		`{"query":"q","top_k":0}`:                "/top_k: minimum: got 0, want 1",
+		`{"query":"q","top_k":51}`:               "/top_k: maximum: got 51, want 50",
+		`{"query":"q","top_k":2.5}`:              "/top_k: got number, want integer",
+		`{"query":"q","min_confidence":1.5}`:     "/min_confidence: maximum: got 1.5, want 1",
 		`{"query":"q","colour":"red"}`:           "additional properties 'colour' not allowed",
-		`[]`:                                     "got array, want object",
-		`{"query":"q","top_k":9007199254740993}`: "top_k: maximum: got 9",
+		`[]`:                                     "the arguments must be a JSON object",
+		`{"query":"q","top_k":9007199254740993}`: "/top_k: maximum: got 9",
 	} {
 		status, _, body := post(t, s, call(SearchTool, arguments), nil)
-		if status != http.StatusOK || !strings.Contains(body, `"isError":true`) || !strings.Contains(body, want) || !strings.Contains(body, "Invalid arguments: ") {
+		if status != http.StatusOK || !strings.Contains(body, `"isError":true`) || !strings.Contains(body, want) || !strings.Contains(body, "do not fit its input schema: ") {
 			t.Errorf("%s: %d %s; want %q in it", arguments, status, body, want)
 		}
 	}
@@ -168,7 +167,7 @@ func TestWrongArgumentsAreAToolError(t *testing.T) {
 
 func TestFailuresAreToolErrorsThatRevealNothing(t *testing.T) {
 	_, _, body := post(t, serve(t, &shelves{err: errors.New("password is hunter2")}), kalki, nil)
-	if !strings.Contains(body, `"isError":true`) || strings.Contains(body, "hunter2") || !strings.Contains(body, internalSentence) {
+	if !strings.Contains(body, `"isError":true`) || strings.Contains(body, "hunter2") || !strings.Contains(body, "the operator finds the reason in the log") {
 		t.Errorf("got %s", body)
 	}
 	_, _, body = post(t, serve(t, &shelves{err: fault.Invalid("query", "is odd")}), kalki, nil)
@@ -258,58 +257,6 @@ func TestTheSDKsClientListsAndCalls(t *testing.T) {
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: SearchTool, Arguments: map[string]any{"query": "q", "top_k": 2}})
 	if err != nil || result.IsError || len(result.Content) != 2 || result.StructuredContent == nil {
 		t.Errorf("result %+v, %v", result, err)
-	}
-}
-
-// tool is a contract for a callable under test.
-func tool(name, output string, call func() (any, error)) Tool {
-	return Tool{Name: name, Input: `{"type":"object"}`, Output: output, Call: func(context.Context, json.RawMessage) (string, any, error) {
-		result, err := call()
-		return "done", result, err
-	}}
-}
-
-func TestAToolThatMisbehavesIsAToolError(t *testing.T) {
-	var logged bytes.Buffer
-	h, err := newHandler("1", slog.New(slog.NewTextHandler(&logged, nil)),
-		tool("panics", `{}`, func() (any, error) { panic("secret state") }),
-		tool("breaks_its_schema", `{"type":"object","required":["a"]}`, func() (any, error) { return map[string]any{"b": 1}, nil }),
-		tool("cannot_be_written", `{}`, func() (any, error) { return func() {}, nil }),
-		tool("returns_nothing", `{"type":"null"}`, func() (any, error) { return nil, nil }),
-		tool("keeps_big_numbers", `{"type":"integer"}`, func() (any, error) { return json.Number("9007199254740993"), nil }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := listen(t, h)
-	for _, name := range []string{"panics", "breaks_its_schema", "cannot_be_written"} {
-		_, _, body := post(t, s, call(name, `{}`), nil)
-		if !strings.Contains(body, `"isError":true`) || !strings.Contains(body, internalSentence) || strings.Contains(body, "secret") {
-			t.Errorf("%s: %s", name, body)
-		}
-		if !strings.Contains(logged.String(), "tool="+name) {
-			t.Errorf("%s is not in the log", name)
-		}
-	}
-	if _, _, body := post(t, s, call("returns_nothing", `{}`), nil); !strings.Contains(body, `"isError":false`) {
-		t.Errorf("returns_nothing: %s", body)
-	}
-	if _, _, body := post(t, s, call("keeps_big_numbers", `{}`), nil); !strings.Contains(body, `"structuredContent":9007199254740993`) {
-		t.Errorf("keeps_big_numbers: %s", body)
-	}
-}
-
-func TestContractsAreCheckedWhenTheServerIsMade(t *testing.T) {
-	ok := func() (any, error) { return nil, nil }
-	for name, tools := range map[string][]Tool{
-		"is defined twice":        {tool("a", `{}`, ok), tool("a", `{}`, ok)},
-		"must have type object":   {{Name: "a", Input: `{"type":"array"}`, Output: `{}`}},
-		"schema a/output":         {{Name: "a", Input: `{"type":"object"}`, Output: `{"type":"no-such-type"}`}},
-		"is not part of this one": {{Name: "a", Input: `{"type":"object","properties":{"b":{"$ref":"file:///etc/passwd"}}}`, Output: `{}`}},
-		"schema a/input":          {{Name: "a", Input: `{"type":`, Output: `{}`}},
-	} {
-		if _, err := newHandler("1", slog.New(slog.DiscardHandler), tools...); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("got %v, want %q", err, name)
-		}
 	}
 }
 

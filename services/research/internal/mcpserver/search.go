@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"sabha.dev/chassis/tool"
 	"sabha.dev/services/research/internal/answer"
 	"sabha.dev/services/research/internal/retrieval"
 )
@@ -61,29 +62,33 @@ type Engine interface {
 	Embedding() string
 }
 
-func searchTool(engine Engine) Tool {
-	return Tool{
+func definition() tool.Definition {
+	return tool.Definition{
 		Name:  SearchTool,
 		Title: "Search the documents",
 		Description: "Finds passages by words and by vectors, each with its document, headings, byte offsets and a confidence. " +
 			"An empty list means that no document is about the query.",
-		Input: searchInput, Output: searchOutput,
-		Call: func(ctx context.Context, arguments json.RawMessage) (string, any, error) {
-			in := struct {
-				Query         string  `json:"query"`
-				TopK          float64 `json:"top_k"` // 5.0 is an integer too
-				MinConfidence float64 `json:"min_confidence"`
-			}{TopK: 5}
-			if err := json.Unmarshal(arguments, &in); err != nil {
-				return "", nil, err
-			}
-			q := retrieval.Query{Text: in.Query, Limit: int(in.TopK), MinConfidence: in.MinConfidence}
-			results, err := engine.Search(ctx, q)
-			if err != nil {
-				return "", nil, err
-			}
-			a := answer.New(q, engine.Embedding(), results)
-			return a.Sentence(), a, nil
-		},
+		Input: json.RawMessage(searchInput), Output: json.RawMessage(searchOutput),
+		Effects: tool.Effects{ReadOnly: true, Idempotent: true},
+	}
+}
+
+func searchWith(engine Engine) tool.Func {
+	return func(ctx context.Context, r tool.Request) (tool.Answer, error) {
+		in := struct {
+			Query         string  `json:"query"`
+			TopK          float64 `json:"top_k"` // 5.0 is an integer too
+			MinConfidence float64 `json:"min_confidence"`
+		}{TopK: 5}
+		if err := json.Unmarshal(r.Arguments, &in); err != nil {
+			return tool.Answer{}, err
+		}
+		q := retrieval.Query{Text: in.Query, Limit: int(in.TopK), MinConfidence: in.MinConfidence}
+		results, err := engine.Search(ctx, q)
+		if err != nil {
+			return tool.Answer{}, err
+		}
+		a := answer.New(q, engine.Embedding(), results)
+		return tool.Answer{Sentence: a.Sentence(), Structured: a}, nil
 	}
 }
