@@ -166,7 +166,7 @@ func TestTokensAreResolvedInTheAnswerOfTheirCrossingOnly(t *testing.T) {
 func TestNothingSensitiveLeavesWithoutAPolicy(t *testing.T) {
 	var none *disclosure.Policy
 	r := outbound(t, none, underwriter, part(t, `{"text":"ok"}`), part(t, `{"data":{"ssn":"219-09-9998"}}`))
-	want := "the disclosure policy for underwriter/underwrite does not let this leave: national-id (us-ssn) in part 2 ssn bytes 0-11; leave it out, or have the agreement say in which form it may leave"
+	want := "the disclosure policy for underwriter/underwrite does not let this leave: national-id (us-ssn) in part 2 ssn bytes 0-11; leave it out, or have the policy say in which form it may leave"
 	if r.Refused != want || r.Parts != nil {
 		t.Errorf("%q, %d parts", r.Refused, len(r.Parts))
 	}

@@ -251,7 +251,7 @@ func (c *crossing) refusal() string {
 	if more > 0 {
 		reasons = append(reasons, fmt.Sprintf("%d more", more))
 	}
-	return fmt.Sprintf("the disclosure policy for %s does not let this leave: %s; leave it out, or have the agreement say in which form it may leave",
+	return fmt.Sprintf("the disclosure policy for %s does not let this leave: %s; leave it out, or have the policy say in which form it may leave",
 		c.recipient(), strings.Join(reasons, "; "))
 }
 

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/outlet"
 	"sabha.dev/chassis/sqldb"
 	"sabha.dev/chassis/trace"
 )
@@ -27,6 +28,8 @@ type Base struct {
 	DB *sqldb.DB
 	// Tracer makes the spans of the service; nil makes none.
 	Tracer *trace.Tracer
+	// Outlets opens the ways out to models, tools and pages.
+	Outlets *outlet.Outlets
 	// Replica names this process among those of the service.
 	Replica  string
 	Signer   *identity.Signer
@@ -105,6 +108,9 @@ func OpenBase(ctx context.Context, d Definition, env Env) (*Base, func(), error)
 	}
 	if err == nil && b.DB != nil {
 		err = b.RegisterDatabase(b.DB)
+	}
+	if err == nil {
+		b.Outlets, err = outlet.New(b.Log, b.Metrics())
 	}
 	if err = errors.Join(err, b.register()); err != nil {
 		release()

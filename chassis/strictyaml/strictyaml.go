@@ -35,6 +35,16 @@ func Parse(name string, data []byte, compile func(root Node)) error {
 	return rep.Err()
 }
 
+// Section reads a section of a file that something else reads as a whole, such as a
+// part of a service's configuration, as Parse reads a file. name is that of the section.
+func Section(name string, section *yaml.Node, compile func(root Node)) error {
+	rep := NewReport(name)
+	if root := (Node{node: section, report: rep}); root.plain(1) {
+		compile(root)
+	}
+	return rep.Err()
+}
+
 // yamlLine finds the line number in an error of the YAML parser.
 var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
 

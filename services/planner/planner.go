@@ -24,6 +24,7 @@ import (
 	"sabha.dev/chassis/engine"
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/identity"
+	"sabha.dev/chassis/outlet"
 	"sabha.dev/chassis/service"
 	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 	"sabha.dev/playbooks"
@@ -57,6 +58,8 @@ type Model struct {
 	// KeyFile holds the API key; empty for an endpoint that asks for none.
 	KeyFile string        `yaml:"key_file"`
 	Timeout time.Duration `yaml:"timeout"`
+	// Disclosure says what may leave to it.
+	Disclosure outlet.Policy `yaml:"disclosure"`
 }
 
 // onLine is how long a step is waited for before its plan lets go of it.
@@ -87,7 +90,11 @@ func build(ctx context.Context, c Config, b *service.Base, adjust func(*plan.Pla
 	if err != nil {
 		return nil, err
 	}
-	m, err := model.Open(model.Config{BaseURL: c.Model.BaseURL, Name: c.Model.Name, KeyFile: c.Model.KeyFile, Timeout: c.Model.Timeout})
+	out, err := b.Outlets.Open("model", outlet.Model, c.Model.Disclosure)
+	if err != nil {
+		return nil, err
+	}
+	m, err := model.Open(model.Config{BaseURL: c.Model.BaseURL, Name: c.Model.Name, KeyFile: c.Model.KeyFile, Timeout: c.Model.Timeout, Outlet: out})
 	if err != nil {
 		return nil, err
 	}

@@ -5,12 +5,14 @@ package model
 import (
 	"context"
 	"errors"
+
+	"sabha.dev/chassis/label"
 )
 
 // Model completes a prompt.
 type Model interface {
-	// Complete asks once; it never retries. Errors are ErrUnavailable, ErrRejected and ErrNoAnswer,
-	// wrapped with what is known, or the context's error.
+	// Complete asks once; it never retries. Errors are ErrUnavailable, ErrRejected, ErrNoAnswer and
+	// ErrWithheld, wrapped with what is known, or the context's error.
 	Complete(ctx context.Context, req Request) (Response, error)
 }
 
@@ -19,6 +21,9 @@ type Request struct {
 	System    string // who the model is and what rules hold
 	Prompt    string
 	MaxTokens int // of the answer; 0 leaves it to the endpoint
+	// Labels of what the prompt was made from, and the task that asks.
+	Labels label.Labels
+	Task   string
 }
 
 // Response is the model's answer.
@@ -36,6 +41,8 @@ var (
 	ErrUnavailable = errors.New("the model could not be reached")
 	// ErrRejected says that the endpoint refused the request: the key, the model's name, the size.
 	ErrRejected = errors.New("the model's endpoint refused the request")
+	// ErrWithheld says that the disclosure policy lets the prompt not leave.
+	ErrWithheld = errors.New("it was not asked")
 	// ErrNoAnswer says that the endpoint answered without usable text.
 	ErrNoAnswer = errors.New("the model gave no answer")
 )

@@ -15,6 +15,8 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"go.opentelemetry.io/otel/attribute"
 
+	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/outlet"
 	"sabha.dev/chassis/trace"
 )
 
@@ -24,6 +26,8 @@ type Config struct {
 	Name    string        // of the model, as the endpoint knows it
 	KeyFile string        // holds the API key; empty for an endpoint that asks for none
 	Timeout time.Duration // of one completion; 0 means DefaultTimeout
+	// Outlet decides what leaves to the endpoint.
+	Outlet *outlet.Outlet
 }
 
 // DefaultTimeout bounds a completion whose Config gives no timeout.
@@ -74,7 +78,7 @@ func Open(cfg Config) (Model, error) {
 		opts = append(opts, option.WithAPIKey(key))
 	}
 	// The service is made directly: the SDK's client also reads the process environment.
-	return &endpoint{chat: openai.NewChatCompletionService(opts...), name: cfg.Name, timeout: cfg.Timeout}, nil
+	return &endpoint{chat: openai.NewChatCompletionService(opts...), name: cfg.Name, timeout: cfg.Timeout, out: cfg.Outlet}, nil
 }
 
 func readKey(file string) (string, error) {
@@ -108,14 +112,21 @@ type endpoint struct {
 	chat    openai.ChatCompletionService
 	name    string
 	timeout time.Duration
+	out     *outlet.Outlet
 }
 
 func (e *endpoint) Complete(ctx context.Context, req Request) (Response, error) {
+	prompt, tokens, err := e.out.Text(ctx, outlet.Use{Of: e.name, Labels: req.Labels, Task: req.Task}, req.Prompt)
+	if f := fault.As(err); f != nil {
+		return Response{}, fmt.Errorf("%w: %s", ErrWithheld, f.Message)
+	} else if err != nil {
+		return Response{}, err
+	}
 	bounded, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
 	params := openai.ChatCompletionNewParams{
 		Model:       e.name,
-		Messages:    []openai.ChatCompletionMessageParamUnion{openai.UserMessage(req.Prompt)},
+		Messages:    []openai.ChatCompletionMessageParamUnion{openai.UserMessage(prompt)},
 		Temperature: openai.Float(0),
 	}
 	if req.System != "" {
@@ -151,6 +162,7 @@ func (e *endpoint) Complete(ctx context.Context, req Request) (Response, error) 
 	case resp.Text == "":
 		return Response{}, fmt.Errorf("%w: the text is empty", ErrNoAnswer)
 	}
+	resp.Text, _ = tokens.Text(resp.Text)
 	return resp, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sabha.dev/chassis/outlet"
 )
 
 // script is an endpoint that answers each call with the next answer, and keeps what it was asked.
@@ -59,11 +64,34 @@ func open(t *testing.T, s *script, cfg Config) Model {
 	if cfg.Name == "" {
 		cfg.Name = "small"
 	}
+	if cfg.Outlet == nil {
+		cfg.Outlet = way(t, "")
+	}
 	m, err := Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// way is the way out to a model under a policy; empty for the default.
+func way(t *testing.T, policy string) *outlet.Outlet {
+	t.Helper()
+	outlets, err := outlet.New(slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p outlet.Policy
+	if policy != "" {
+		if p, err = outlet.ParsePolicy("p.yaml", []byte(policy)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o, err := outlets.Open("model", outlet.Model, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
 }
 
 const good = `{"id":"c1","object":"chat.completion","created":1,"model":"small-2026","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":" Rows. [1]\n"}}],"usage":{"prompt_tokens":12,"completion_tokens":4,"total_tokens":16}}`

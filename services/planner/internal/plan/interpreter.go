@@ -259,7 +259,7 @@ func (i *interpreter) notBefore(r *row) time.Time {
 func (i *interpreter) local(wait context.Context, r row, limit time.Duration) report {
 	wait, cancel := i.p.within(wait, limit)
 	defer cancel()
-	out, err := i.p.Synthesiser.Synthesise(wait, r.Inputs)
+	out, err := i.p.Synthesiser.Synthesise(wait, i.plan.task, r.Inputs, r.In)
 	if wait.Err() != nil {
 		return report{key: r.key(), state: playbook.Running} // over its budget, or let go of
 	}

@@ -19,12 +19,14 @@ import (
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/label"
 	"sabha.dev/services/planner/playbook"
 )
 
 // Synthesiser writes an answer out of passages, inside the planner.
 type Synthesiser interface {
-	Synthesise(ctx context.Context, inputs map[string]any) (playbook.Output, error)
+	// labels are those of the inputs; task is the plan's.
+	Synthesise(ctx context.Context, task string, inputs map[string]any, labels label.Labels) (playbook.Output, error)
 }
 
 // Planner executes playbooks.

@@ -5,7 +5,11 @@
 // citations that exist. Where nothing answers the question, it says so.
 package synthesis
 
-import "fmt"
+import (
+	"fmt"
+
+	"sabha.dev/chassis/label"
+)
 
 // Passage is a piece of a document that an answer may rest on.
 type Passage struct {
@@ -25,6 +29,9 @@ type Request struct {
 	Feedback     []string  // why an earlier answer was sent back; a model sees it
 	MaxSentences int       // of the answer, 1 to 20
 	MinRelevance float64   // in [0,1]: how much of the question a quote must cover to be an answer
+	// Labels of all of it, and the task that asks, for what leaves to a model.
+	Labels label.Labels
+	Task   string
 }
 
 // Defaults and bounds of a request.

@@ -28,7 +28,7 @@ func (w *Writer) Write(ctx context.Context, req Request) (Answer, error) {
 		return Extract(req), nil
 	}
 	prompt, shown := prompt(req)
-	resp, err := w.model.Complete(ctx, model.Request{System: rules, Prompt: prompt, MaxTokens: 1000})
+	resp, err := w.model.Complete(ctx, model.Request{System: rules, Prompt: prompt, MaxTokens: 1000, Labels: req.Labels, Task: req.Task})
 	if err == nil {
 		var a Answer
 		if a, err = written(resp, shown, len(req.Passages)); err == nil {
