@@ -2,7 +2,9 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -205,10 +207,10 @@ func (i *interpreter) confirming() *row {
 // value of the same type.
 func form(inputs map[string]any) map[string]any {
 	properties, names := map[string]any{}, []any{}
-	for name, v := range inputs {
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
 		names = append(names, name)
 		properties[name] = map[string]any{}
-		if t := typeOf(v); t != "" {
+		if t := typeOf(inputs[name]); t != "" {
 			properties[name] = map[string]any{"type": t}
 		}
 	}
