@@ -14,6 +14,7 @@ import (
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/engine"
+	"sabha.dev/chassis/eventlog"
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/taskstore"
@@ -28,8 +29,10 @@ type admin struct {
 	agent  string
 	card   *a2apb.AgentCard
 	plans  func(PlanFilter) taskstore.Facts
-	clock  clock.Clock
-	log    *slog.Logger
+	// watches begin to watch what is no task, by kind.
+	watches map[string]func() (*eventlog.Watcher, error)
+	clock   clock.Clock
+	log     *slog.Logger
 }
 
 // record reads a task of any caller.

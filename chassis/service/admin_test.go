@@ -289,13 +289,13 @@ func TestTheConsoleHearsWhichTasksChange(t *testing.T) {
 	defer cancel()
 	watch, err := o.admin[identity.Console].Watch(ctx, &adminv1.WatchRequest{})
 	o.must(err)
-	if first, err := watch.Recv(); err != nil || len(first.GetTaskIds()) != 0 {
+	if first, err := watch.Recv(); err != nil || len(first.GetIds()) != 0 {
 		t.Fatalf("the first answer: %v, %v", first, err)
 	}
 	id := o.ask("m1", "hello", "fail")
 	next, err := watch.Recv()
 	o.must(err)
-	if len(next.GetTaskIds()) != 1 || next.GetTaskIds()[0] != id {
+	if len(next.GetIds()) != 1 || next.GetIds()[0] != id {
 		t.Errorf("it heard %v, want %s", next, id)
 	}
 	refused, err := o.admin[identity.Gateway].Watch(o.by("olga"), &adminv1.WatchRequest{}, grpc.WaitForReady(true))

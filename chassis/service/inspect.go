@@ -77,24 +77,30 @@ func (a *admin) ListEvents(ctx context.Context, req *adminv1.ListEventsRequest) 
 // errLog says that the event log is away, if it is.
 func errLog(err error) error {
 	if errors.Is(err, eventlog.ErrAway) {
-		return fault.New(fault.Unavailable, "the event log cannot be reached; tasks can be read meanwhile, try again later").Because(err)
+		return fault.New(fault.Unavailable, "the event log cannot be reached; what is stored can be read meanwhile, try again later").Because(err)
 	}
 	return err
 }
 
-// Watch tells which tasks change until the caller leaves or the replica stops.
-func (a *admin) Watch(_ *adminv1.WatchRequest, stream grpc.ServerStreamingServer[adminv1.WatchResponse]) error {
-	ctx := stream.Context()
-	w, err := a.engine.Watch()
+// Watch tells what changes until the caller leaves or the replica stops.
+func (a *admin) Watch(req *adminv1.WatchRequest, stream grpc.ServerStreamingServer[adminv1.WatchResponse]) error {
+	begin := a.watches[req.GetKind()]
+	switch {
+	case req.GetKind() == "":
+		begin = a.engine.Watch
+	case begin == nil:
+		return fault.Invalid("kind", "is nothing that %s tells changes of; leave it out to watch tasks", a.agent)
+	}
+	w, err := begin()
 	if err != nil {
 		return errLog(err)
 	}
 	defer w.Close()
-	if err := stream.Send(&adminv1.WatchResponse{}); err != nil {
+	if err := stream.Send(&adminv1.WatchResponse{Kind: req.GetKind()}); err != nil {
 		return err
 	}
-	return w.Tell(ctx, a.engine.Draining(), func(ids []string, more bool) error {
-		return stream.Send(&adminv1.WatchResponse{TaskIds: ids, More: more})
+	return w.Tell(stream.Context(), a.engine.Draining(), func(ids []string, more bool) error {
+		return stream.Send(&adminv1.WatchResponse{Ids: ids, More: more})
 	})
 }
 

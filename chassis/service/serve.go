@@ -63,6 +63,9 @@ type Persona struct {
 	// Plans says which tasks a filter about plans means, of a persona that has plans. It
 	// is not called with an empty filter. nil: such a filter finds nothing.
 	Plans func(PlanFilter) taskstore.Facts
+	// Watches begin to watch what changes beside tasks, by kind (AdminService.Watch). The
+	// error is eventlog.ErrAway while nothing can be heard.
+	Watches map[string]func() (*eventlog.Watcher, error)
 	// Close releases what Build opened.
 	Close func() error
 }
@@ -161,7 +164,7 @@ func Start(ctx context.Context, d Definition, env Env) (_ *Running, err error) {
 	}
 	a2apb.RegisterA2AServiceServer(r.grpc, r.engine)
 	adminv1.RegisterAdminServiceServer(r.grpc, &admin{
-		store: r.store, engine: r.engine, agent: d.Name, card: card, plans: r.persona.Plans, clock: env.Clock, log: env.Log,
+		store: r.store, engine: r.engine, agent: d.Name, card: card, plans: r.persona.Plans, watches: r.persona.Watches, clock: env.Clock, log: env.Log,
 	})
 	r.health = health.NewServer()
 	grpc_health_v1.RegisterHealthServer(r.grpc, r.health)

@@ -4,37 +4,23 @@ import (
 	"context"
 	"sync"
 
-	"google.golang.org/grpc"
-
 	"sabha.dev/chassis/service"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
-	reviewv1 "sabha.dev/gen/sabha/review/v1"
-	"sabha.dev/services/console/internal/desk"
 	"sabha.dev/services/console/internal/live"
 	"sabha.dev/services/console/internal/oversight"
 )
 
-// followed is what a service tells of, and the pages that it changes.
-type followed struct {
-	service string
-	changes func(grpc.ClientConnInterface) live.Changes
+// changes that are followed: of a kind in a service, and the pages that they change.
+// Questions change with their tasks too.
+var changes = []struct {
+	service, kind string
 	live.Followed
-}
-
-// changes that are followed. Replies and acknowledgements are no changes of tasks: pages
-// of questions are read again and again as well.
-var changes = []followed{
-	{planner, tasks, live.Followed{Lists: []string{"tasks"}, Each: "task:", Whole: true}},
-	{review, items, live.Followed{Lists: []string{"reviews"}, Each: "review:", Whole: true}},
-	{review, tasks, live.Followed{Lists: []string{"questions"}}},
-}
-
-func tasks(conn grpc.ClientConnInterface) live.Changes {
-	return oversight.Changes(adminv1.NewAdminServiceClient(conn))
-}
-
-func items(conn grpc.ClientConnInterface) live.Changes {
-	return desk.Changes(reviewv1.NewReviewServiceClient(conn))
+}{
+	{planner, "", live.Followed{Lists: []string{"tasks"}, Each: "task:", Whole: true}},
+	{review, "items", live.Followed{Lists: []string{"reviews"}, Each: "review:", Whole: true}},
+	{review, "discussions", live.Followed{Lists: []string{"questions"}, Whole: true}},
+	{review, "", live.Followed{Lists: []string{"questions"}}},
+	{edge, "partners", live.Followed{Lists: []string{"partners"}, Each: "partner:", Whole: true}},
 }
 
 // follow has pages read at once when what is behind them changes.
@@ -50,7 +36,7 @@ func (r *Running) follow(base *service.Base, c Config) error {
 		if err != nil {
 			return err
 		}
-		f.Changes = f.changes(conn)
+		f.Changes = oversight.Changes(adminv1.NewAdminServiceClient(conn), f.kind)
 		followers.Go(func() { r.site.Follow(ctx, f.Followed) })
 	}
 	return nil

@@ -74,7 +74,6 @@ var decided = map[string]who{
 	plannerv1.PlannerService_RetryStep_FullMethodName:                operators,
 	plannerv1.PlannerService_ForkPlan_FullMethodName:                 operators,
 	adminv1.AdminService_Watch_FullMethodName:                        noOne, // only the console, of each service itself
-	reviewv1.ReviewService_Watch_FullMethodName:                      noOne, // as well
 	adminv1.AdminService_GetCard_FullMethodName:                      noOne,
 	adminv1.AdminService_GetStates_FullMethodName:                    noOne,
 	reviewv1.ReviewService_ListItems_FullMethodName:                  people,

@@ -29,8 +29,8 @@ type edge struct {
 }
 
 // openEdge reads the agreements, so that a fault in one fails the start with its line, and
-// begins to keep the ledger.
-func openEdge(ctx context.Context, c Config, b *service.Base) (*edge, error) {
+// begins to keep the ledger. tell is told of which partner it has written something.
+func openEdge(ctx context.Context, c Config, b *service.Base, tell func(partner string)) (*edge, error) {
 	book, err := agreement.Open(c.Agreements, b.Clock, b.Log)
 	if err != nil {
 		return nil, err
@@ -41,6 +41,7 @@ func openEdge(ctx context.Context, c Config, b *service.Base) (*edge, error) {
 		return nil, err
 	}
 	ledger := attainment.NewLedger(attainment.NewStore(b.DB, b.Clock), b.Replica)
+	ledger.Tell = tell
 	e := &edge{book: book, desk: &attainment.Desk{Ledger: ledger, Book: book}}
 	work := &attainment.Work{Desk: e.desk, Log: b.Log, Metrics: stands, Folder: c.Reports}
 	e.gate = gate.New(gate.Config{Clock: b.Clock, Ledger: ledger, Changed: ledger.Changed, Replicas: work.Replicas, Metrics: calls})

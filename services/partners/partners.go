@@ -18,6 +18,7 @@ import (
 
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/egress"
+	"sabha.dev/chassis/eventlog"
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/service"
 	partnersv1 "sabha.dev/gen/sabha/partners/v1"
@@ -111,11 +112,13 @@ func build(ctx context.Context, c Config, b *service.Base) (_ *service.Persona, 
 	if err := c.check(); err != nil {
 		return nil, err
 	}
+	changes := eventlog.NewChanges(b.NATS, Name, "partners")
 	store := sqlstore.New(b.DB, b.Clock)
+	store.Tell = changes.Tell
 	if err := store.Register(b.Metrics()); err != nil {
 		return nil, err
 	}
-	edge, err := openEdge(ctx, c, b)
+	edge, err := openEdge(ctx, c, b, changes.Tell)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +136,7 @@ func build(ctx context.Context, c Config, b *service.Base) (_ *service.Persona, 
 	}
 	client := remote.New(remote.Config{Clock: b.Clock, Settings: edge.settings(c.Networks), Identity: c.Identity.shown()})
 	calls := newCalls(c, b, edge, store, client)
-	behaviour, err := newWatch(c.Contracts, b, store, golden{edge.book, border.New(b.Clock), client, b.DB})
+	behaviour, err := newWatch(c.Contracts, b, changes.Tell, store, golden{edge.book, border.New(b.Clock), client, b.DB})
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +159,8 @@ func build(ctx context.Context, c Config, b *service.Base) (_ *service.Persona, 
 			behaviour.register(s)
 			partnersv1.RegisterCrossingServiceServer(s, &crossing.RPC{Ledger: crossing.NewLedger(b.DB)})
 		},
-		Policy: policies(desk.Policy(), attainment.Policy(), behaviour.policy(), crossing.Policy()),
+		Watches: map[string]func() (*eventlog.Watcher, error){"partners": changes.Watch},
+		Policy:  policies(desk.Policy(), attainment.Policy(), behaviour.policy(), crossing.Policy()),
 		Close: func() error {
 			stop()
 			jobs.Wait()

@@ -24,13 +24,15 @@ type watch struct {
 	rpc     *contract.RPC
 }
 
-// newWatch reads the folder of golden tasks; a file in it with a problem fails the start.
-func newWatch(folder string, b *service.Base, known *sqlstore.Store, ask contract.Asker) (*watch, error) {
+// newWatch reads the folder of golden tasks; a file in it with a problem fails the start. tell is told
+// of which partner it has found something.
+func newWatch(folder string, b *service.Base, tell func(partner string), known *sqlstore.Store, ask contract.Asker) (*watch, error) {
 	book, err := contract.OpenBook(folder, b.Clock, b.Log)
 	if err != nil {
 		return nil, err
 	}
 	runs := contract.NewStore(b.DB)
+	runs.Tell = tell
 	monitor, err := contract.NewMonitor(contract.Config{
 		Store: runs, Suites: book, Registry: known, Asker: ask, NATS: b.NATS, Clock: b.Clock, Log: b.Log, Metrics: b.Metrics(),
 	})

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 
 	"sabha.dev/chassis/engine"
+	"sabha.dev/chassis/eventlog"
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/service"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
@@ -70,9 +71,10 @@ func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, er
 	items.Told = sender.Told
 	tasks := &tasks{}
 	people := desk.New(desk.Config{
-		Items: items, Tasks: tasks, Queues: queues{rules}, Changes: changes{sender, tasks}, People: roster.New(b.DB, b.Clock), Clock: b.Clock, Log: b.Log,
+		Items: items, Tasks: tasks, Queues: queues{rules}, People: roster.New(b.DB, b.Clock), Clock: b.Clock, Log: b.Log,
 	})
-	board := discussion.NewBoard(b.DB, b.Clock)
+	discussions := eventlog.NewChanges(b.NATS, Name, "discussions")
+	board := discussion.NewBoard(b.DB, b.Clock, discussions.Tell)
 	a := a2aagent.New(items, rules, b.Clock, counts, b.Release, board.Skill())
 	a.Route = discussion.Route
 	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -92,18 +94,13 @@ func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, er
 			reviewv1.RegisterReviewServiceServer(s, people)
 			reviewv1.RegisterDiscussionServiceServer(s, &discussion.RPC{Board: board})
 		},
-		Policy: edges(reviewv1.ReviewService_ServiceDesc, reviewv1.DiscussionService_ServiceDesc),
+		Watches: map[string]func() (*eventlog.Watcher, error){"items": sender.Watch, "discussions": discussions.Watch},
+		Policy:  edges(reviewv1.ReviewService_ServiceDesc, reviewv1.DiscussionService_ServiceDesc),
 	}, nil
 }
 
 // tasks are those of the engine, which is made after the persona.
 type tasks struct{ *engine.Engine }
-
-// changes of items are heard where they are told, until the engine drains.
-type changes struct {
-	*notice.Sender
-	*tasks
-}
 
 // edges says that only the platform's edges call a service: they know the people.
 func edges(services ...grpc.ServiceDesc) identity.Policy {
@@ -111,9 +108,6 @@ func edges(services ...grpc.ServiceDesc) identity.Policy {
 	for _, s := range services {
 		for _, m := range s.Methods {
 			p["/"+s.ServiceName+"/"+m.MethodName] = rule
-		}
-		for _, m := range s.Streams {
-			p["/"+s.ServiceName+"/"+m.StreamName] = rule
 		}
 	}
 	return p

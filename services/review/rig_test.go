@@ -20,6 +20,7 @@ import (
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/service"
+	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
 	"sabha.dev/services/review"
 	"sabha.dev/testrig/natstest"
@@ -66,10 +67,12 @@ type rig struct {
 	t     *testing.T
 	keys  map[string]ed25519.PrivateKey
 	desks []reviewv1.ReviewServiceClient
-	agent []a2apb.A2AServiceClient
-	admin *identity.Signer
-	clock *shifted
-	nats  *natstest.Server
+	// watches are the same replicas for the console by itself.
+	watches []adminv1.AdminServiceClient
+	agent   []a2apb.A2AServiceClient
+	admin   *identity.Signer
+	clock   *shifted
+	nats    *natstest.Server
 }
 
 func newRig(t *testing.T, database string, replicas int) *rig {
@@ -112,7 +115,9 @@ func newRig(t *testing.T, database string, replicas int) *rig {
 			}
 		})
 		r.agent = append(r.agent, a2apb.NewA2AServiceClient(r.peer(env, "planner")))
-		r.desks = append(r.desks, reviewv1.NewReviewServiceClient(r.peer(env, "console")))
+		console := r.peer(env, "console")
+		r.desks = append(r.desks, reviewv1.NewReviewServiceClient(console))
+		r.watches = append(r.watches, adminv1.NewAdminServiceClient(console))
 	}
 	return r
 }

@@ -1,23 +1,29 @@
 package review_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 
+	"google.golang.org/grpc"
+
 	"sabha.dev/chassis/identity"
+	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
 )
 
-// watch watches at a replica: what it hears of comes from the channel, until the
-// stream ends with the error.
-func (r *rig) watch(replica int, ctx context.Context) (heard <-chan []string, end <-chan error) {
+func (r *rig) begin(replica int) (grpc.ServerStreamingClient[adminv1.WatchResponse], error) {
+	return r.watches[replica].Watch(identity.WithOutgoing(r.t.Context(), identity.Call{}), &adminv1.WatchRequest{Kind: "items"})
+}
+
+// watch watches at a replica as the console: what it hears of comes from the channel,
+// until the stream ends with the error.
+func (r *rig) watch(replica int) (heard <-chan []string, end <-chan error) {
 	r.t.Helper()
-	stream, err := r.desks[replica].Watch(ctx, &reviewv1.WatchRequest{})
+	stream, err := r.begin(replica)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if first, err := stream.Recv(); err != nil || len(first.GetItemIds()) > 0 || first.GetMore() {
+	if first, err := stream.Recv(); err != nil || len(first.GetIds()) > 0 || first.GetKind() != "items" || first.GetMore() {
 		r.t.Fatalf("a watch begins with %v, %v", first, err)
 	}
 	ids, ends := make(chan []string, 100), make(chan error, 1)
@@ -28,7 +34,7 @@ func (r *rig) watch(replica int, ctx context.Context) (heard <-chan []string, en
 				ends <- err
 				return
 			}
-			ids <- res.GetItemIds()
+			ids <- res.GetIds()
 		}
 	}()
 	return ids, ends
@@ -39,8 +45,8 @@ func TestWhateverChangesAnItemIsToldAtEveryReplica(t *testing.T) {
 		r := newRig(t, database, 2)
 		id := r.ask("m1", nil)
 		rosa, ravi := r.as("rosa", "reviewer"), r.as("ravi", "reviewer")
-		viewer, _ := r.watch(1, r.as("vera", "viewer"))
-		console, _ := r.watch(1, identity.WithOutgoing(t.Context(), identity.Call{}))
+		near, _ := r.watch(0)
+		far, _ := r.watch(1)
 		for _, step := range []struct {
 			what string
 			do   func() error
@@ -60,7 +66,7 @@ func TestWhateverChangesAnItemIsToldAtEveryReplica(t *testing.T) {
 				return err
 			}},
 		} {
-			for _, heard := range []<-chan []string{viewer, console} { // of what came before
+			for _, heard := range []<-chan []string{near, far} { // of what came before
 				for len(heard) > 0 {
 					<-heard
 				}
@@ -68,7 +74,7 @@ func TestWhateverChangesAnItemIsToldAtEveryReplica(t *testing.T) {
 			if err := step.do(); err != nil {
 				t.Fatalf("%s: %v", step.what, err)
 			}
-			for who, heard := range map[string]<-chan []string{"a viewer": viewer, "the console": console} {
+			for who, heard := range map[string]<-chan []string{"the replica": near, "another replica": far} {
 				r.until(who+" hears of "+step.what, func() bool {
 					select {
 					case ids := <-heard:
@@ -79,12 +85,12 @@ func TestWhateverChangesAnItemIsToldAtEveryReplica(t *testing.T) {
 				})
 			}
 		}
-		refused, err := r.desks[0].Watch(r.as("ada", "client"), &reviewv1.WatchRequest{})
+		refused, err := r.watches[0].Watch(identity.WithOutgoing(t.Context(), identity.Call{}), &adminv1.WatchRequest{Kind: "people"})
 		if err == nil {
 			_, err = refused.Recv()
 		}
-		if said(err) != "NOT_PERMITTED" {
-			t.Errorf("a client who watches is told %v", err)
+		if said(err) != "INVALID_ARGUMENT" {
+			t.Errorf("who watches what nobody tells of is told %v", err)
 		}
 	})
 }
@@ -93,8 +99,7 @@ func TestWithoutNATSAWatchEndsAndWhatWasMissedIsToldLater(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, database string) {
 		r := newRig(t, database, 2)
 		id := r.ask("m1", nil)
-		vera := r.as("vera", "viewer")
-		_, ended := r.watch(1, vera)
+		_, ended := r.watch(1)
 		r.nats.Stop()
 		if err := <-ended; said(err) != "UNAVAILABLE" {
 			t.Errorf("the watch ended with %v", err)
@@ -102,7 +107,7 @@ func TestWithoutNATSAWatchEndsAndWhatWasMissedIsToldLater(t *testing.T) {
 		if _, err := r.desks[0].Claim(r.as("rosa", "reviewer"), &reviewv1.ClaimRequest{Id: id}); err != nil {
 			t.Fatalf("a claim without NATS: %v", err)
 		}
-		stream, err := r.desks[1].Watch(vera, &reviewv1.WatchRequest{})
+		stream, err := r.begin(1)
 		if err == nil {
 			_, err = stream.Recv()
 		}
@@ -117,14 +122,14 @@ func TestWithoutNATSAWatchEndsAndWhatWasMissedIsToldLater(t *testing.T) {
 		}
 		var heard <-chan []string
 		r.until("a watch begins again", func() bool {
-			stream, err := r.desks[1].Watch(vera, &reviewv1.WatchRequest{})
+			stream, err := r.begin(1)
 			if err != nil {
 				return false
 			}
 			if _, err = stream.Recv(); err != nil {
 				return false
 			}
-			heard, _ = r.watch(1, vera)
+			heard, _ = r.watch(1)
 			return true
 		})
 		if _, err := r.desks[0].Release(r.as("rosa", "reviewer"), &reviewv1.ReleaseRequest{Id: id}); err != nil {

@@ -117,7 +117,10 @@ func (x *GetStatesResponse) GetStates() map[string]string {
 }
 
 type WatchRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is watched: empty means the tasks of the service. Review also knows items and
+	// discussions, partners knows partners.
+	Kind          string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -152,13 +155,22 @@ func (*WatchRequest) Descriptor() ([]byte, []int) {
 	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{2}
 }
 
+func (x *WatchRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
 type WatchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Tasks that have changed since the last answer. The first answer, which says that the
+	// Ids of what has changed since the last answer. The first answer, which says that the
 	// watch has begun, names none.
-	TaskIds []string `protobuf:"bytes,1,rep,name=task_ids,json=taskIds,proto3" json:"task_ids,omitempty"`
+	Ids []string `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
 	// More have changed than are named.
-	More          bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	More bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	// As it was asked for; only in the first answer.
+	Kind          string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -193,9 +205,9 @@ func (*WatchResponse) Descriptor() ([]byte, []int) {
 	return file_sabha_admin_v1_admin_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *WatchResponse) GetTaskIds() []string {
+func (x *WatchResponse) GetIds() []string {
 	if x != nil {
-		return x.TaskIds
+		return x.Ids
 	}
 	return nil
 }
@@ -205,6 +217,13 @@ func (x *WatchResponse) GetMore() bool {
 		return x.More
 	}
 	return false
+}
+
+func (x *WatchResponse) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
 }
 
 type GetCardRequest struct {
@@ -2070,11 +2089,13 @@ const file_sabha_admin_v1_admin_proto_rawDesc = "" +
 	"\x06states\x18\x01 \x03(\v2-.sabha.admin.v1.GetStatesResponse.StatesEntryR\x06states\x1a9\n" +
 	"\vStatesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x0e\n" +
-	"\fWatchRequest\">\n" +
-	"\rWatchResponse\x12\x19\n" +
-	"\btask_ids\x18\x01 \x03(\tR\ataskIds\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more\"\x10\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\"\n" +
+	"\fWatchRequest\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\"I\n" +
+	"\rWatchResponse\x12\x10\n" +
+	"\x03ids\x18\x01 \x03(\tR\x03ids\x12\x12\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\"\x10\n" +
 	"\x0eGetCardRequest\"%\n" +
 	"\x0fGetCardResponse\x12\x12\n" +
 	"\x04card\x18\x01 \x01(\fR\x04card\"\xdf\x03\n" +

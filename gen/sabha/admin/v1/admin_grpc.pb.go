@@ -58,8 +58,9 @@ type AdminServiceClient interface {
 	CancelTasks(ctx context.Context, in *CancelTasksRequest, opts ...grpc.CallOption) (*CancelTasksResponse, error)
 	// GetFigures counts what a dashboard shows.
 	GetFigures(ctx context.Context, in *GetFiguresRequest, opts ...grpc.CallOption) (*GetFiguresResponse, error)
-	// Watch tells which tasks change, from its first answer on, whoever changes them. It is a
-	// hint to read them again: the service may leave out what it was not told in time.
+	// Watch tells what changes, from its first answer on, whoever changes it by whichever
+	// replica. It is a hint to read again: the service may leave out what it was not told in
+	// time, and the stream ends as UNAVAILABLE when changes cannot be heard any more.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error)
 	// GetStates gives the states of tasks that the calling service has started, so that it
 	// may look at thousands that it waits for.
@@ -217,8 +218,9 @@ type AdminServiceServer interface {
 	CancelTasks(context.Context, *CancelTasksRequest) (*CancelTasksResponse, error)
 	// GetFigures counts what a dashboard shows.
 	GetFigures(context.Context, *GetFiguresRequest) (*GetFiguresResponse, error)
-	// Watch tells which tasks change, from its first answer on, whoever changes them. It is a
-	// hint to read them again: the service may leave out what it was not told in time.
+	// Watch tells what changes, from its first answer on, whoever changes it by whichever
+	// replica. It is a hint to read again: the service may leave out what it was not told in
+	// time, and the stream ends as UNAVAILABLE when changes cannot be heard any more.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error
 	// GetStates gives the states of tasks that the calling service has started, so that it
 	// may look at thousands that it waits for.

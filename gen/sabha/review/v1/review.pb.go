@@ -1950,97 +1950,6 @@ func (x *AskResponse) GetItem() *Item {
 	return nil
 }
 
-type WatchRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WatchRequest) Reset() {
-	*x = WatchRequest{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[25]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WatchRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WatchRequest) ProtoMessage() {}
-
-func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[25]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
-func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{25}
-}
-
-type WatchResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Items that have changed since the last answer. The first answer, which says that the
-	// watch has begun, names none.
-	ItemIds []string `protobuf:"bytes,1,rep,name=item_ids,json=itemIds,proto3" json:"item_ids,omitempty"`
-	// More have changed than are named.
-	More          bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WatchResponse) Reset() {
-	*x = WatchResponse{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[26]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WatchResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WatchResponse) ProtoMessage() {}
-
-func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[26]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
-func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{26}
-}
-
-func (x *WatchResponse) GetItemIds() []string {
-	if x != nil {
-		return x.ItemIds
-	}
-	return nil
-}
-
-func (x *WatchResponse) GetMore() bool {
-	if x != nil {
-		return x.More
-	}
-	return false
-}
-
 type ListQueuesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Count also what has ended in the last so many seconds, 60 to 604,800; 0 does not.
@@ -2051,7 +1960,7 @@ type ListQueuesRequest struct {
 
 func (x *ListQueuesRequest) Reset() {
 	*x = ListQueuesRequest{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[27]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2063,7 +1972,7 @@ func (x *ListQueuesRequest) String() string {
 func (*ListQueuesRequest) ProtoMessage() {}
 
 func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[27]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2076,7 +1985,7 @@ func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueuesRequest.ProtoReflect.Descriptor instead.
 func (*ListQueuesRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{27}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListQueuesRequest) GetSeconds() int64 {
@@ -2097,7 +2006,7 @@ type ListQueuesResponse struct {
 
 func (x *ListQueuesResponse) Reset() {
 	*x = ListQueuesResponse{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[28]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2109,7 +2018,7 @@ func (x *ListQueuesResponse) String() string {
 func (*ListQueuesResponse) ProtoMessage() {}
 
 func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[28]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2122,7 +2031,7 @@ func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueuesResponse.ProtoReflect.Descriptor instead.
 func (*ListQueuesResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{28}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListQueuesResponse) GetQueues() []*Queue {
@@ -2158,7 +2067,7 @@ type Queue struct {
 
 func (x *Queue) Reset() {
 	*x = Queue{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[29]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2170,7 +2079,7 @@ func (x *Queue) String() string {
 func (*Queue) ProtoMessage() {}
 
 func (x *Queue) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[29]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2183,7 +2092,7 @@ func (x *Queue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Queue.ProtoReflect.Descriptor instead.
 func (*Queue) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{29}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Queue) GetName() string {
@@ -2396,11 +2305,7 @@ const file_sabha_review_v1_review_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\bquestion\x18\x02 \x01(\tR\bquestion\"8\n" +
 	"\vAskResponse\x12)\n" +
-	"\x04item\x18\x01 \x01(\v2\x15.sabha.review.v1.ItemR\x04item\"\x0e\n" +
-	"\fWatchRequest\">\n" +
-	"\rWatchResponse\x12\x19\n" +
-	"\bitem_ids\x18\x01 \x03(\tR\aitemIds\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more\"-\n" +
+	"\x04item\x18\x01 \x01(\v2\x15.sabha.review.v1.ItemR\x04item\"-\n" +
 	"\x11ListQueuesRequest\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x03R\aseconds\"k\n" +
 	"\x12ListQueuesResponse\x12.\n" +
@@ -2429,7 +2334,7 @@ const file_sabha_review_v1_review_proto_rawDesc = "" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vKIND_RESULT\x10\x01\x12\x0f\n" +
 	"\vKIND_ACTION\x10\x02\x12\x15\n" +
-	"\x11KIND_CONFIRMATION\x10\x032\xf7\x06\n" +
+	"\x11KIND_CONFIRMATION\x10\x032\xad\x06\n" +
 	"\rReviewService\x12R\n" +
 	"\tListItems\x12!.sabha.review.v1.ListItemsRequest\x1a\".sabha.review.v1.ListItemsResponse\x12L\n" +
 	"\aGetItem\x12\x1f.sabha.review.v1.GetItemRequest\x1a .sabha.review.v1.GetItemResponse\x12F\n" +
@@ -2442,8 +2347,7 @@ const file_sabha_review_v1_review_proto_rawDesc = "" +
 	"\vDecideBatch\x12#.sabha.review.v1.DecideBatchRequest\x1a$.sabha.review.v1.DecideBatchResponse\x12@\n" +
 	"\x03Ask\x12\x1b.sabha.review.v1.AskRequest\x1a\x1c.sabha.review.v1.AskResponse\x12U\n" +
 	"\n" +
-	"ListQueues\x12\".sabha.review.v1.ListQueuesRequest\x1a#.sabha.review.v1.ListQueuesResponse\x12H\n" +
-	"\x05Watch\x12\x1d.sabha.review.v1.WatchRequest\x1a\x1e.sabha.review.v1.WatchResponse0\x01B(Z&sabha.dev/gen/sabha/review/v1;reviewv1b\x06proto3"
+	"ListQueues\x12\".sabha.review.v1.ListQueuesRequest\x1a#.sabha.review.v1.ListQueuesResponseB(Z&sabha.dev/gen/sabha/review/v1;reviewv1b\x06proto3"
 
 var (
 	file_sabha_review_v1_review_proto_rawDescOnce sync.Once
@@ -2458,7 +2362,7 @@ func file_sabha_review_v1_review_proto_rawDescGZIP() []byte {
 }
 
 var file_sabha_review_v1_review_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_sabha_review_v1_review_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_sabha_review_v1_review_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_sabha_review_v1_review_proto_goTypes = []any{
 	(State)(0),                    // 0: sabha.review.v1.State
 	(Kind)(0),                     // 1: sabha.review.v1.Kind
@@ -2487,52 +2391,50 @@ var file_sabha_review_v1_review_proto_goTypes = []any{
 	(*BatchOutcome)(nil),          // 24: sabha.review.v1.BatchOutcome
 	(*AskRequest)(nil),            // 25: sabha.review.v1.AskRequest
 	(*AskResponse)(nil),           // 26: sabha.review.v1.AskResponse
-	(*WatchRequest)(nil),          // 27: sabha.review.v1.WatchRequest
-	(*WatchResponse)(nil),         // 28: sabha.review.v1.WatchResponse
-	(*ListQueuesRequest)(nil),     // 29: sabha.review.v1.ListQueuesRequest
-	(*ListQueuesResponse)(nil),    // 30: sabha.review.v1.ListQueuesResponse
-	(*Queue)(nil),                 // 31: sabha.review.v1.Queue
-	(*timestamppb.Timestamp)(nil), // 32: google.protobuf.Timestamp
-	(*structpb.Value)(nil),        // 33: google.protobuf.Value
-	(*structpb.Struct)(nil),       // 34: google.protobuf.Struct
+	(*ListQueuesRequest)(nil),     // 27: sabha.review.v1.ListQueuesRequest
+	(*ListQueuesResponse)(nil),    // 28: sabha.review.v1.ListQueuesResponse
+	(*Queue)(nil),                 // 29: sabha.review.v1.Queue
+	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
+	(*structpb.Value)(nil),        // 31: google.protobuf.Value
+	(*structpb.Struct)(nil),       // 32: google.protobuf.Struct
 }
 var file_sabha_review_v1_review_proto_depIdxs = []int32{
 	1,  // 0: sabha.review.v1.Item.kind:type_name -> sabha.review.v1.Kind
 	0,  // 1: sabha.review.v1.Item.state:type_name -> sabha.review.v1.State
-	32, // 2: sabha.review.v1.Item.created_at:type_name -> google.protobuf.Timestamp
-	32, // 3: sabha.review.v1.Item.due_at:type_name -> google.protobuf.Timestamp
-	32, // 4: sabha.review.v1.Item.expires_at:type_name -> google.protobuf.Timestamp
-	32, // 5: sabha.review.v1.Item.held_until:type_name -> google.protobuf.Timestamp
+	30, // 2: sabha.review.v1.Item.created_at:type_name -> google.protobuf.Timestamp
+	30, // 3: sabha.review.v1.Item.due_at:type_name -> google.protobuf.Timestamp
+	30, // 4: sabha.review.v1.Item.expires_at:type_name -> google.protobuf.Timestamp
+	30, // 5: sabha.review.v1.Item.held_until:type_name -> google.protobuf.Timestamp
 	3,  // 6: sabha.review.v1.Item.decisions:type_name -> sabha.review.v1.Decision
-	32, // 7: sabha.review.v1.Item.decided_at:type_name -> google.protobuf.Timestamp
-	32, // 8: sabha.review.v1.Decision.at:type_name -> google.protobuf.Timestamp
-	33, // 9: sabha.review.v1.Decision.edited:type_name -> google.protobuf.Value
+	30, // 7: sabha.review.v1.Item.decided_at:type_name -> google.protobuf.Timestamp
+	30, // 8: sabha.review.v1.Decision.at:type_name -> google.protobuf.Timestamp
+	31, // 9: sabha.review.v1.Decision.edited:type_name -> google.protobuf.Value
 	2,  // 10: sabha.review.v1.Detail.item:type_name -> sabha.review.v1.Item
-	33, // 11: sabha.review.v1.Detail.content:type_name -> google.protobuf.Value
-	34, // 12: sabha.review.v1.Detail.schema:type_name -> google.protobuf.Struct
+	31, // 11: sabha.review.v1.Detail.content:type_name -> google.protobuf.Value
+	32, // 12: sabha.review.v1.Detail.schema:type_name -> google.protobuf.Struct
 	5,  // 13: sabha.review.v1.Detail.sources:type_name -> sabha.review.v1.Source
-	34, // 14: sabha.review.v1.Detail.labels:type_name -> google.protobuf.Struct
-	34, // 15: sabha.review.v1.Detail.plan:type_name -> google.protobuf.Struct
-	34, // 16: sabha.review.v1.Detail.context:type_name -> google.protobuf.Struct
+	32, // 14: sabha.review.v1.Detail.labels:type_name -> google.protobuf.Struct
+	32, // 15: sabha.review.v1.Detail.plan:type_name -> google.protobuf.Struct
+	32, // 16: sabha.review.v1.Detail.context:type_name -> google.protobuf.Struct
 	6,  // 17: sabha.review.v1.Detail.history:type_name -> sabha.review.v1.Event
 	7,  // 18: sabha.review.v1.Detail.exchanges:type_name -> sabha.review.v1.Exchange
-	33, // 19: sabha.review.v1.Detail.original:type_name -> google.protobuf.Value
-	32, // 20: sabha.review.v1.Event.at:type_name -> google.protobuf.Timestamp
-	32, // 21: sabha.review.v1.Exchange.asked_at:type_name -> google.protobuf.Timestamp
-	32, // 22: sabha.review.v1.Exchange.answered_at:type_name -> google.protobuf.Timestamp
+	31, // 19: sabha.review.v1.Detail.original:type_name -> google.protobuf.Value
+	30, // 20: sabha.review.v1.Event.at:type_name -> google.protobuf.Timestamp
+	30, // 21: sabha.review.v1.Exchange.asked_at:type_name -> google.protobuf.Timestamp
+	30, // 22: sabha.review.v1.Exchange.answered_at:type_name -> google.protobuf.Timestamp
 	0,  // 23: sabha.review.v1.ListItemsRequest.states:type_name -> sabha.review.v1.State
 	2,  // 24: sabha.review.v1.ListItemsResponse.items:type_name -> sabha.review.v1.Item
 	4,  // 25: sabha.review.v1.GetItemResponse.detail:type_name -> sabha.review.v1.Detail
 	2,  // 26: sabha.review.v1.ClaimResponse.item:type_name -> sabha.review.v1.Item
 	2,  // 27: sabha.review.v1.ReleaseResponse.item:type_name -> sabha.review.v1.Item
 	2,  // 28: sabha.review.v1.ReassignResponse.item:type_name -> sabha.review.v1.Item
-	33, // 29: sabha.review.v1.DecideRequest.edited:type_name -> google.protobuf.Value
+	31, // 29: sabha.review.v1.DecideRequest.edited:type_name -> google.protobuf.Value
 	2,  // 30: sabha.review.v1.DecideResponse.item:type_name -> sabha.review.v1.Item
 	20, // 31: sabha.review.v1.DecideBatchRequest.decisions:type_name -> sabha.review.v1.DecideRequest
 	24, // 32: sabha.review.v1.DecideBatchResponse.outcomes:type_name -> sabha.review.v1.BatchOutcome
 	2,  // 33: sabha.review.v1.BatchOutcome.item:type_name -> sabha.review.v1.Item
 	2,  // 34: sabha.review.v1.AskResponse.item:type_name -> sabha.review.v1.Item
-	31, // 35: sabha.review.v1.ListQueuesResponse.queues:type_name -> sabha.review.v1.Queue
+	29, // 35: sabha.review.v1.ListQueuesResponse.queues:type_name -> sabha.review.v1.Queue
 	8,  // 36: sabha.review.v1.ReviewService.ListItems:input_type -> sabha.review.v1.ListItemsRequest
 	10, // 37: sabha.review.v1.ReviewService.GetItem:input_type -> sabha.review.v1.GetItemRequest
 	12, // 38: sabha.review.v1.ReviewService.Claim:input_type -> sabha.review.v1.ClaimRequest
@@ -2542,21 +2444,19 @@ var file_sabha_review_v1_review_proto_depIdxs = []int32{
 	20, // 42: sabha.review.v1.ReviewService.Decide:input_type -> sabha.review.v1.DecideRequest
 	22, // 43: sabha.review.v1.ReviewService.DecideBatch:input_type -> sabha.review.v1.DecideBatchRequest
 	25, // 44: sabha.review.v1.ReviewService.Ask:input_type -> sabha.review.v1.AskRequest
-	29, // 45: sabha.review.v1.ReviewService.ListQueues:input_type -> sabha.review.v1.ListQueuesRequest
-	27, // 46: sabha.review.v1.ReviewService.Watch:input_type -> sabha.review.v1.WatchRequest
-	9,  // 47: sabha.review.v1.ReviewService.ListItems:output_type -> sabha.review.v1.ListItemsResponse
-	11, // 48: sabha.review.v1.ReviewService.GetItem:output_type -> sabha.review.v1.GetItemResponse
-	13, // 49: sabha.review.v1.ReviewService.Claim:output_type -> sabha.review.v1.ClaimResponse
-	15, // 50: sabha.review.v1.ReviewService.Release:output_type -> sabha.review.v1.ReleaseResponse
-	17, // 51: sabha.review.v1.ReviewService.Reassign:output_type -> sabha.review.v1.ReassignResponse
-	19, // 52: sabha.review.v1.ReviewService.ListPeople:output_type -> sabha.review.v1.ListPeopleResponse
-	21, // 53: sabha.review.v1.ReviewService.Decide:output_type -> sabha.review.v1.DecideResponse
-	23, // 54: sabha.review.v1.ReviewService.DecideBatch:output_type -> sabha.review.v1.DecideBatchResponse
-	26, // 55: sabha.review.v1.ReviewService.Ask:output_type -> sabha.review.v1.AskResponse
-	30, // 56: sabha.review.v1.ReviewService.ListQueues:output_type -> sabha.review.v1.ListQueuesResponse
-	28, // 57: sabha.review.v1.ReviewService.Watch:output_type -> sabha.review.v1.WatchResponse
-	47, // [47:58] is the sub-list for method output_type
-	36, // [36:47] is the sub-list for method input_type
+	27, // 45: sabha.review.v1.ReviewService.ListQueues:input_type -> sabha.review.v1.ListQueuesRequest
+	9,  // 46: sabha.review.v1.ReviewService.ListItems:output_type -> sabha.review.v1.ListItemsResponse
+	11, // 47: sabha.review.v1.ReviewService.GetItem:output_type -> sabha.review.v1.GetItemResponse
+	13, // 48: sabha.review.v1.ReviewService.Claim:output_type -> sabha.review.v1.ClaimResponse
+	15, // 49: sabha.review.v1.ReviewService.Release:output_type -> sabha.review.v1.ReleaseResponse
+	17, // 50: sabha.review.v1.ReviewService.Reassign:output_type -> sabha.review.v1.ReassignResponse
+	19, // 51: sabha.review.v1.ReviewService.ListPeople:output_type -> sabha.review.v1.ListPeopleResponse
+	21, // 52: sabha.review.v1.ReviewService.Decide:output_type -> sabha.review.v1.DecideResponse
+	23, // 53: sabha.review.v1.ReviewService.DecideBatch:output_type -> sabha.review.v1.DecideBatchResponse
+	26, // 54: sabha.review.v1.ReviewService.Ask:output_type -> sabha.review.v1.AskResponse
+	28, // 55: sabha.review.v1.ReviewService.ListQueues:output_type -> sabha.review.v1.ListQueuesResponse
+	46, // [46:56] is the sub-list for method output_type
+	36, // [36:46] is the sub-list for method input_type
 	36, // [36:36] is the sub-list for extension type_name
 	36, // [36:36] is the sub-list for extension extendee
 	0,  // [0:36] is the sub-list for field type_name
@@ -2574,7 +2474,7 @@ func file_sabha_review_v1_review_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sabha_review_v1_review_proto_rawDesc), len(file_sabha_review_v1_review_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   30,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -31,7 +31,6 @@ const (
 	ReviewService_DecideBatch_FullMethodName = "/sabha.review.v1.ReviewService/DecideBatch"
 	ReviewService_Ask_FullMethodName         = "/sabha.review.v1.ReviewService/Ask"
 	ReviewService_ListQueues_FullMethodName  = "/sabha.review.v1.ReviewService/ListQueues"
-	ReviewService_Watch_FullMethodName       = "/sabha.review.v1.ReviewService/Watch"
 )
 
 // ReviewServiceClient is the client API for ReviewService service.
@@ -67,11 +66,6 @@ type ReviewServiceClient interface {
 	Ask(ctx context.Context, in *AskRequest, opts ...grpc.CallOption) (*AskResponse, error)
 	// ListQueues gives the queues of the policy with what waits in them.
 	ListQueues(ctx context.Context, in *ListQueuesRequest, opts ...grpc.CallOption) (*ListQueuesResponse, error)
-	// Watch tells which items change, from its first answer on, whoever changes them by
-	// whichever replica. It is a hint to read them again: what was not told in time is left
-	// out, and the stream ends as UNAVAILABLE when the service cannot hear of changes any
-	// more. The console may watch for itself.
-	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error)
 }
 
 type reviewServiceClient struct {
@@ -182,25 +176,6 @@ func (c *reviewServiceClient) ListQueues(ctx context.Context, in *ListQueuesRequ
 	return out, nil
 }
 
-func (c *reviewServiceClient) Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &ReviewService_ServiceDesc.Streams[0], ReviewService_Watch_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[WatchRequest, WatchResponse]{ClientStream: stream}
-	if err := x.ClientStream.SendMsg(in); err != nil {
-		return nil, err
-	}
-	if err := x.ClientStream.CloseSend(); err != nil {
-		return nil, err
-	}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type ReviewService_WatchClient = grpc.ServerStreamingClient[WatchResponse]
-
 // ReviewServiceServer is the server API for ReviewService service.
 // All implementations must embed UnimplementedReviewServiceServer
 // for forward compatibility.
@@ -234,11 +209,6 @@ type ReviewServiceServer interface {
 	Ask(context.Context, *AskRequest) (*AskResponse, error)
 	// ListQueues gives the queues of the policy with what waits in them.
 	ListQueues(context.Context, *ListQueuesRequest) (*ListQueuesResponse, error)
-	// Watch tells which items change, from its first answer on, whoever changes them by
-	// whichever replica. It is a hint to read them again: what was not told in time is left
-	// out, and the stream ends as UNAVAILABLE when the service cannot hear of changes any
-	// more. The console may watch for itself.
-	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error
 	mustEmbedUnimplementedReviewServiceServer()
 }
 
@@ -278,9 +248,6 @@ func (UnimplementedReviewServiceServer) Ask(context.Context, *AskRequest) (*AskR
 }
 func (UnimplementedReviewServiceServer) ListQueues(context.Context, *ListQueuesRequest) (*ListQueuesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListQueues not implemented")
-}
-func (UnimplementedReviewServiceServer) Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error {
-	return status.Error(codes.Unimplemented, "method Watch not implemented")
 }
 func (UnimplementedReviewServiceServer) mustEmbedUnimplementedReviewServiceServer() {}
 func (UnimplementedReviewServiceServer) testEmbeddedByValue()                       {}
@@ -483,17 +450,6 @@ func _ReviewService_ListQueues_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
-func _ReviewService_Watch_Handler(srv interface{}, stream grpc.ServerStream) error {
-	m := new(WatchRequest)
-	if err := stream.RecvMsg(m); err != nil {
-		return err
-	}
-	return srv.(ReviewServiceServer).Watch(m, &grpc.GenericServerStream[WatchRequest, WatchResponse]{ServerStream: stream})
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type ReviewService_WatchServer = grpc.ServerStreamingServer[WatchResponse]
-
 // ReviewService_ServiceDesc is the grpc.ServiceDesc for ReviewService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -542,12 +498,6 @@ var ReviewService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _ReviewService_ListQueues_Handler,
 		},
 	},
-	Streams: []grpc.StreamDesc{
-		{
-			StreamName:    "Watch",
-			Handler:       _ReviewService_Watch_Handler,
-			ServerStreams: true,
-		},
-	},
+	Streams:  []grpc.StreamDesc{},
 	Metadata: "sabha/review/v1/review.proto",
 }

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"sabha.dev/chassis/fault"
+	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
 	"sabha.dev/services/console/internal/person"
 )
@@ -72,6 +73,7 @@ func (s *Service) Serve(tb testing.TB) *grpc.ClientConn {
 	}))
 	reviewv1.RegisterReviewServiceServer(server, s)
 	reviewv1.RegisterDiscussionServiceServer(server, s)
+	adminv1.RegisterAdminServiceServer(server, &admin{service: s})
 	go func() { _ = server.Serve(l) }()
 	tb.Cleanup(server.Stop)
 	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithUnaryInterceptor(
@@ -104,8 +106,14 @@ func (s *Service) Add(d *reviewv1.Detail) {
 	})
 }
 
-// Watch tells of what people have done with one item.
-func (s *Service) Watch(_ *reviewv1.WatchRequest, stream grpc.ServerStreamingServer[reviewv1.WatchResponse]) error {
+// admin tells of what people have done with one item, or one discussion.
+type admin struct {
+	adminv1.UnimplementedAdminServiceServer
+	service *Service
+}
+
+func (a *admin) Watch(req *adminv1.WatchRequest, stream grpc.ServerStreamingServer[adminv1.WatchResponse]) error {
+	s := a.service
 	w := make(chan string, 1000)
 	s.mu.Lock()
 	if s.watchers == nil {
@@ -118,14 +126,14 @@ func (s *Service) Watch(_ *reviewv1.WatchRequest, stream grpc.ServerStreamingSer
 		defer s.mu.Unlock()
 		delete(s.watchers, w)
 	}()
-	res := &reviewv1.WatchResponse{}
+	res := &adminv1.WatchResponse{Kind: req.GetKind()}
 	for {
 		if err := stream.Send(res); err != nil {
 			return err
 		}
 		select {
 		case id := <-w:
-			res = &reviewv1.WatchResponse{ItemIds: []string{id}}
+			res = &adminv1.WatchResponse{Ids: []string{id}}
 		case <-stream.Context().Done():
 			return nil
 		}

@@ -41,7 +41,7 @@ func (s *Site) dashboard(r *http.Request) page.View {
 	if p, ok := person.Of(ctx); ok && !p.Oversees() {
 		return page.View{Elsewhere: "/review", Still: true}
 	}
-	v := page.View{Title: "Dashboard", Section: page.Dashboard, Wakes: []string{"tasks", "reviews", wakePartners}}
+	v := page.View{Title: "Dashboard", Section: page.Dashboard, Wakes: []string{"tasks"}}
 	var (
 		o          page.Overview
 		retried    request.Page
@@ -59,7 +59,11 @@ func (s *Site) dashboard(r *http.Request) page.View {
 			o.Levels = s.levels(ctx)
 		}
 	})
+	if s.desk != nil {
+		v.Wakes = append(v.Wakes, wakeReviews)
+	}
 	if s.partners != nil {
+		v.Wakes = append(v.Wakes, wakePartners)
 		wg.Go(func() { o.Partners = s.partners.Needs(ctx) })
 	}
 	var err error

@@ -17,8 +17,11 @@ import (
 // partnersService is the subject of a sentence that says that it cannot be reached.
 const partnersService = "The partners service"
 
-// wakePartners is the name under which pages of partners are woken (see Happened).
-const wakePartners = "partners"
+// Names under which pages of partners are woken (see Happened).
+const (
+	wakePartners = "partners"
+	wakePartner  = "partner:"
+)
 
 // fetchWithin bounds what a form has done that reads a card at its partner.
 const fetchWithin = 25 * time.Second
@@ -43,7 +46,7 @@ func (s *Site) partnerList(r *http.Request) page.View {
 }
 
 func (s *Site) partner(r *http.Request) page.View {
-	v := page.View{Title: "Partner", Section: page.Partners, Wakes: []string{wakePartners}}
+	v := page.View{Title: "Partner", Section: page.Partners, Wakes: []string{wakePartner + r.PathValue("id")}}
 	d, err := s.partners.Detail(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return s.unreadPartners(v, err)

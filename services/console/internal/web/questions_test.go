@@ -5,6 +5,9 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	reviewv1 "sabha.dev/gen/sabha/review/v1"
+	"sabha.dev/services/console/internal/live"
 )
 
 func TestAQuestionIsAnsweredAndTakenNoteOf(t *testing.T) {
@@ -46,4 +49,14 @@ func TestAQuestionIsAnsweredAndTakenNoteOf(t *testing.T) {
 	if status, page := o.get("asha", "/questions"); status != http.StatusServiceUnavailable || !strings.Contains(page, "The review service cannot be reached.") {
 		t.Errorf("%d: %s", status, page)
 	}
+}
+
+func TestRepliesAreOnAnOpenPageAtOnce(t *testing.T) {
+	o := openOffice(t)
+	o.service.AskPeople("q1", "acme/ada", "Which vendor?", "Which vendor delivers chips?")
+	w := o.watch("/questions/q1", "discussions", live.Followed{Lists: []string{"questions"}})
+	if _, err := reviewv1.NewDiscussionServiceClient(o.conn).Reply(o.by("bo"), &reviewv1.ReplyRequest{Id: "q1", Text: "The one in Utrecht."}); err != nil {
+		t.Fatal(err)
+	}
+	w.shows("The one in Utrecht.")
 }

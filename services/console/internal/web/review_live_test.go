@@ -5,74 +5,91 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"sabha.dev/chassis/identity"
+	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
-	"sabha.dev/services/console/internal/desk"
 	"sabha.dev/services/console/internal/live"
+	"sabha.dev/services/console/internal/oversight"
 	"sabha.dev/services/console/internal/person"
 )
 
-// What others do with items is on open pages before they are read again anyway: the
-// clock goes on by less than a second in all.
-func TestWhatOthersDoIsOnAnOpenPageAtOnce(t *testing.T) {
-	o := openOffice(t)
-	id := o.item(1, 10, nil)
-	ctx, stop := context.WithCancel(t.Context())
-	t.Cleanup(stop)
+// watched is an open page whose changes are told, and a clock that goes on by less than a
+// second in all: the page is not read again in its turn meanwhile.
+type watched struct {
+	*office
+	left  time.Duration
+	lines chan string
+}
+
+// watch opens a page for ada.
+func (o *office) watch(path, kind string, f live.Followed) *watched {
+	o.t.Helper()
+	ctx, stop := context.WithCancel(o.t.Context())
+	o.t.Cleanup(stop)
 	begun := make(chan struct{})
-	changes := desk.Changes(o.reviews)
-	go o.site.Follow(ctx, live.Followed{
-		Lists: []string{"reviews"}, Each: "review:", Whole: true,
-		Changes: func(ctx context.Context, first func(), told func([]string, bool)) error {
-			return changes(ctx, func() { first(); close(begun) }, told)
-		},
-	})
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, o.server.URL+"/events?watch=/review/"+id, nil)
+	changes := oversight.Changes(adminv1.NewAdminServiceClient(o.conn), kind)
+	f.Whole = true
+	f.Changes = func(ctx context.Context, first func(), told func([]string, bool)) error {
+		return changes(ctx, func() { first(); close(begun) }, told)
+	}
+	go o.site.Follow(ctx, f)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, o.server.URL+"/events?watch="+path, nil)
 	if err != nil {
-		t.Fatal(err)
+		o.t.Fatal(err)
 	}
 	req.Header.Set("Test-Person", "ada")
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		t.Fatal(err)
+		o.t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = res.Body.Close() })
-	var held, free atomic.Bool
+	o.t.Cleanup(func() { _ = res.Body.Close() })
+	w := &watched{office: o, left: 990 * time.Millisecond, lines: make(chan string, 10_000)}
 	go func() {
 		lines := bufio.NewScanner(res.Body)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
-			if strings.Contains(lines.Text(), " holds this item.</strong>") {
-				held.Store(true)
-			}
-			if held.Load() && strings.Contains(lines.Text(), "Nobody holds this item") {
-				free.Store(true)
-			}
+			w.lines <- lines.Text()
 		}
 	}()
 	<-begun
-	left := 990 * time.Millisecond
-	within := func(what string, shown *atomic.Bool) {
-		t.Helper()
-		for ; !shown.Load() && left > 0; left -= 60 * time.Microsecond {
-			o.clock.Advance(60 * time.Microsecond)
-			time.Sleep(time.Millisecond)
-		}
-		if !shown.Load() {
-			t.Fatalf("the page does not show that %s", what)
+	return w
+}
+
+// shows waits until the page shows a text.
+func (w *watched) shows(text string) {
+	w.t.Helper()
+	for w.left > 0 {
+		select {
+		case line := <-w.lines:
+			if strings.Contains(line, text) {
+				return
+			}
+		case <-time.After(time.Millisecond):
+			w.left -= 60 * time.Microsecond
+			w.clock.Advance(60 * time.Microsecond)
 		}
 	}
-	ravi := person.With(t.Context(), person.Person{Principal: identity.Principal{Organisation: "acme", Subject: "ravi"}})
-	if _, err := o.reviews.Claim(ravi, &reviewv1.ClaimRequest{Id: id}); err != nil {
+	w.t.Fatalf("the page does not show %q", text)
+}
+
+// by is a call of another person.
+func (o *office) by(who string) context.Context {
+	return person.With(o.t.Context(), person.Person{Principal: identity.Principal{Organisation: "acme", Subject: who}})
+}
+
+func TestWhatOthersDoIsOnAnOpenPageAtOnce(t *testing.T) {
+	o := openOffice(t)
+	id := o.item(1, 10, nil)
+	w := o.watch("/review/"+id, "items", live.Followed{Lists: []string{"reviews"}, Each: "review:"})
+	if _, err := o.reviews.Claim(o.by("ravi"), &reviewv1.ClaimRequest{Id: id}); err != nil {
 		t.Fatal(err)
 	}
-	within("ravi holds it", &held)
-	if _, err := o.reviews.Release(ravi, &reviewv1.ReleaseRequest{Id: id}); err != nil {
+	w.shows(" holds this item.</strong>")
+	if _, err := o.reviews.Release(o.by("ravi"), &reviewv1.ReleaseRequest{Id: id}); err != nil {
 		t.Fatal(err)
 	}
-	within("nobody does any more", &free)
+	w.shows("Nobody holds this item")
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -33,6 +34,7 @@ type office struct {
 	server  *httptest.Server
 	site    *web.Site
 	clock   *clocktest.Clock
+	conn    *grpc.ClientConn
 	reviews reviewv1.ReviewServiceClient
 	now     time.Time
 }
@@ -48,7 +50,7 @@ func openOffice(t *testing.T) *office {
 	}
 	conn := o.service.Serve(t)
 	site.OpenQuestions(desk.NewQuestions(reviewv1.NewDiscussionServiceClient(conn), log))
-	o.site, o.reviews = site, reviewv1.NewReviewServiceClient(conn)
+	o.site, o.conn, o.reviews = site, conn, reviewv1.NewReviewServiceClient(conn)
 	site.OpenDesk(desk.New(o.reviews, log))
 	o.server = httptest.NewServer(site.Handler(signedIn(func(r *http.Request) person.Person {
 		who := r.Header.Get("Test-Person")

@@ -45,6 +45,9 @@ type batch struct {
 // concurrent use.
 type Ledger struct {
 	*Store
+	// Tell, when set, is told of which partner something was written, after it was.
+	Tell func(partner string)
+
 	replica string
 	wake    chan struct{} // something should be written at once
 
@@ -125,7 +128,25 @@ func (l *Ledger) Flush(ctx context.Context) error {
 		if err := l.write(ctx, l.replica, l.failed); err != nil {
 			return err
 		}
+		l.tell(l.failed)
 		l.failed = nil
+	}
+}
+
+// tell tells of each partner of a batch once.
+func (l *Ledger) tell(b *batch) {
+	if l.Tell == nil {
+		return
+	}
+	partners := map[string]bool{}
+	for r := range b.rows {
+		partners[r.partner] = true
+	}
+	for _, c := range b.changes {
+		partners[c.Address.Partner] = true
+	}
+	for p := range partners {
+		l.Tell(p)
 	}
 }
 

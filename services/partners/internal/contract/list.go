@@ -112,7 +112,7 @@ func see(ctx context.Context, tx *sql.Tx, v *Verdict, again bool, now time.Time)
 // Rebaseline has the runs from now on be a new baseline, and closes what was found
 // against the one before.
 func (s *Store) Rebaseline(ctx context.Context, b *Baseline) error {
-	return s.change(ctx, func(tx *sql.Tx) error {
+	return s.change(ctx, b.Partner, func(tx *sql.Tx) error {
 		if err := begin(ctx, tx, b); err != nil {
 			return err
 		}

@@ -26,14 +26,14 @@ type judgement struct {
 // settle writes a run that has ended, with all that follows from it, at once.
 func (s *Store) settle(ctx context.Context, suite *Suite, p *partner.Partner, c *Claim) (found []Verdict, err error) {
 	if c.State != Done {
-		return nil, s.change(ctx, func(tx *sql.Tx) error { return end(ctx, tx, c) })
+		return nil, s.change(ctx, c.Partner, func(tx *sql.Tx) error { return end(ctx, tx, c) })
 	}
 	for {
 		j, err := s.judge(ctx, suite, c)
 		if err != nil {
 			return nil, err
 		}
-		err = s.change(ctx, func(tx *sql.Tx) error {
+		err = s.change(ctx, c.Partner, func(tx *sql.Tx) error {
 			found, err = settled(ctx, tx, suite, p, c, j)
 			return err
 		})

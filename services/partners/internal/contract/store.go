@@ -13,10 +13,15 @@ import (
 )
 
 // Store keeps runs, baselines and verdicts in SQLite or PostgreSQL.
-type Store struct{ db *sqldb.DB }
+type Store struct {
+	// Tell, when set, is told of which partner something has changed, after it has.
+	Tell func(partner string)
+
+	db *sqldb.DB
+}
 
 // NewStore makes a store over a migrated database.
-func NewStore(db *sqldb.DB) *Store { return &Store{db} }
+func NewStore(db *sqldb.DB) *Store { return &Store{db: db} }
 
 // errFenced says that another replica has taken a run over.
 var errFenced = errors.New("another replica has taken the run over")
@@ -30,7 +35,7 @@ func (s *Store) Ensure(ctx context.Context, partner string, first time.Time) err
 
 // Request asks for n runs by hand, and gives the number of the last one.
 func (s *Store) Request(ctx context.Context, partner string, n int, by, reason string, now time.Time) (last int64, err error) {
-	err = s.change(ctx, func(tx *sql.Tx) error {
+	err = s.change(ctx, partner, func(tx *sql.Tx) error {
 		err := tx.QueryRowContext(ctx, `UPDATE contract_suites SET runs = runs + $1, waiting = waiting + $1 WHERE partner = $2 RETURNING runs`, n, partner).Scan(&last)
 		if errors.Is(err, sql.ErrNoRows) {
 			return fault.New(fault.PartnerNotFound, "there are no golden tasks for the partner %q yet; a replica takes up a new file within a few seconds", partner)
@@ -61,7 +66,7 @@ func (s *Store) Due(ctx context.Context, now time.Time) ([]string, error) {
 // schedule has the one after it.
 func (s *Store) Claim(ctx context.Context, partner string, now, until, next time.Time, scheduled bool) (*Claim, error) {
 	var claim *Claim
-	err := s.change(ctx, func(tx *sql.Tx) error {
+	err := s.change(ctx, partner, func(tx *sql.Tx) error {
 		claim = nil
 		c := &Claim{Run: Run{Partner: partner}}
 		var due int64
@@ -128,8 +133,8 @@ func end(ctx context.Context, tx *sql.Tx, c *Claim) error {
 	return err
 }
 
-// change runs a transaction.
-func (s *Store) change(ctx context.Context, do func(*sql.Tx) error) error {
+// change changes what is kept of a partner in a transaction.
+func (s *Store) change(ctx context.Context, partner string, do func(*sql.Tx) error) error {
 	tx, err := s.db.Write.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -138,7 +143,13 @@ func (s *Store) change(ctx context.Context, do func(*sql.Tx) error) error {
 	if err := do(tx); err != nil {
 		return err
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	if s.Tell != nil {
+		s.Tell(partner)
+	}
+	return nil
 }
 
 const runColumns = `partner, number, baseline, state, asked_by, reason, created_at, started_at, ended_at, attempts, calls, good, failed, look, samples`

@@ -73,7 +73,7 @@ func (s *Store) SetTrust(ctx context.Context, id string, score float64, parts js
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
 		return errors.Join(err, registry.Missing(id))
 	}
-	return nil
+	return s.told(id, nil)
 }
 
 // Suspend stops a partner. One that is suspended stays as it is.
@@ -165,7 +165,7 @@ func (s *Store) ClaimProbes(ctx context.Context, now, again time.Time, limit int
 func (s *Store) Probed(ctx context.Context, id string, p registry.Probe) error {
 	_, err := s.db.Write.ExecContext(ctx, `UPDATE registry_partners SET online = $2, probed_at = $3, probe_at = $4, probe_problem = $5 WHERE id = $1`,
 		id, flag(p.Online), micros(p.At), micros(p.Next), p.Problem)
-	return err
+	return s.told(id, err)
 }
 
 // Changes reads changes that wait for a person, by partner, after one.

@@ -19,6 +19,9 @@ import (
 
 // Store of partners.
 type Store struct {
+	// Tell, when set, is told which partner has changed, after it has.
+	Tell func(id string)
+
 	db    *sqldb.DB
 	read  *sqldb.Prepared
 	clock clock.Clock
@@ -184,8 +187,8 @@ func list(ctx context.Context, q queryer, query string, args ...any) (_ []*regis
 	return all, rows.Err()
 }
 
-// inTx runs f in a transaction.
-func (s *Store) inTx(ctx context.Context, f func(*sql.Tx) error) error {
+// inTx changes a partner in a transaction.
+func (s *Store) inTx(ctx context.Context, id string, f func(*sql.Tx) error) error {
 	tx, err := s.db.Write.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -194,7 +197,15 @@ func (s *Store) inTx(ctx context.Context, f func(*sql.Tx) error) error {
 	if err := f(tx); err != nil {
 		return err
 	}
-	return tx.Commit()
+	return s.told(id, tx.Commit())
+}
+
+// told tells of a change that has come about; it gives back the error of one that has not.
+func (s *Store) told(id string, err error) error {
+	if err == nil && s.Tell != nil {
+		s.Tell(id)
+	}
+	return err
 }
 
 func micros(t time.Time) int64 {

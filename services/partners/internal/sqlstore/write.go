@@ -14,7 +14,7 @@ import (
 // Add stores a new partner with the first line of its history. The error has the reason
 // PARTNER_EXISTS when its id or the URL of its card is there already.
 func (s *Store) Add(ctx context.Context, r *registry.Record, e registry.Entry) error {
-	return s.inTx(ctx, func(tx *sql.Tx) error {
+	return s.inTx(ctx, r.ID, func(tx *sql.Tx) error {
 		var other string
 		err := tx.QueryRowContext(ctx, `SELECT id FROM registry_partners WHERE id = $1 OR card_url = $2`, r.ID, r.CardURL).Scan(&other)
 		switch {
@@ -70,7 +70,7 @@ func (s *Store) Update(ctx context.Context, id string, f func(*registry.Update) 
 		lock = " FOR UPDATE"
 	}
 	var after *registry.Record
-	err := s.inTx(ctx, func(tx *sql.Tx) error {
+	err := s.inTx(ctx, id, func(tx *sql.Tx) error {
 		r, err := load(ctx, tx, id, lock)
 		if err != nil {
 			return err

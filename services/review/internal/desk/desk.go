@@ -62,32 +62,30 @@ var _ People = (*roster.Roster)(nil)
 
 // Config is what a desk works with.
 type Config struct {
-	Items   Items
-	Tasks   Tasks
-	Queues  Queues
-	Changes Changes
-	People  People
-	Clock   clock.Clock
-	Log     *slog.Logger
+	Items  Items
+	Tasks  Tasks
+	Queues Queues
+	People People
+	Clock  clock.Clock
+	Log    *slog.Logger
 }
 
 // Desk implements ReviewService.
 type Desk struct {
 	reviewv1.UnimplementedReviewServiceServer
-	items   Items
-	tasks   Tasks
-	queues  Queues
-	changes Changes
-	people  People
-	clock   clock.Clock
-	log     *slog.Logger
+	items  Items
+	tasks  Tasks
+	queues Queues
+	people People
+	clock  clock.Clock
+	log    *slog.Logger
 }
 
 var _ reviewv1.ReviewServiceServer = (*Desk)(nil)
 
 // New makes the desk.
 func New(c Config) *Desk {
-	return &Desk{items: c.Items, tasks: c.Tasks, queues: c.Queues, changes: c.Changes, people: c.People, clock: c.Clock, log: c.Log}
+	return &Desk{items: c.Items, tasks: c.Tasks, queues: c.Queues, people: c.People, clock: c.Clock, log: c.Log}
 }
 
 // person is who calls, and may read.

@@ -22,16 +22,21 @@ import (
 type Board struct {
 	db    *sqldb.DB
 	clock clock.Clock
+	tell  func(id string)
 	tasks atomic.Pointer[Tasks]
 }
 
-// NewBoard makes a board over a migrated database of the service.
-func NewBoard(db *sqldb.DB, c clock.Clock) *Board { return &Board{db: db, clock: c} }
+// NewBoard makes a board over a migrated database of the service. tell is told which
+// discussion has changed, after it has.
+func NewBoard(db *sqldb.DB, c clock.Clock, tell func(id string)) *Board {
+	return &Board{db: db, clock: c, tell: tell}
+}
 
 // Serve tells the board the tasks behind the questions, before anybody replies.
 func (b *Board) Serve(t Tasks) { b.tasks.Store(&t) }
 
-func (b *Board) write(ctx context.Context, change func(*sql.Tx) error) error {
+// write changes a discussion.
+func (b *Board) write(ctx context.Context, id string, change func(*sql.Tx) error) error {
 	tx, err := b.db.Write.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -40,7 +45,11 @@ func (b *Board) write(ctx context.Context, change func(*sql.Tx) error) error {
 	if err := change(tx); err != nil {
 		return err
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	b.tell(id)
+	return nil
 }
 
 // Filter of a list.
@@ -188,7 +197,7 @@ func (b *Board) Acknowledge(ctx context.Context, who Person, id string, upTo int
 	if upTo < 1 || upTo > d.Replies {
 		return fault.Invalid("up_to", "must be the number of a reply, from 1 to %d", d.Replies)
 	}
-	return b.write(ctx, func(tx *sql.Tx) error {
+	return b.write(ctx, id, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO review_acknowledgements (person, discussion_id, up_to) VALUES ($1,$2,$3)
 			ON CONFLICT (person, discussion_id) DO UPDATE SET up_to = excluded.up_to WHERE excluded.up_to > review_acknowledgements.up_to`,
 			who.Key, id, upTo)

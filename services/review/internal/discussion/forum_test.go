@@ -20,6 +20,7 @@ import (
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/service"
+	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
 	"sabha.dev/services/review"
 	"sabha.dev/testrig/natstest"
@@ -39,6 +40,7 @@ type forum struct {
 	t       *testing.T
 	agent   a2apb.A2AServiceClient
 	talk    reviewv1.DiscussionServiceClient
+	watch   adminv1.AdminServiceClient
 	gateway *identity.Signer
 }
 
@@ -98,7 +100,9 @@ func newForum(t *testing.T, database string) *forum {
 	}
 	// A service of the platform asks on behalf of people; what comes through the gateway
 	// is screened before, which is not this service's.
-	f.agent, f.talk = a2apb.NewA2AServiceClient(peer("planner")), reviewv1.NewDiscussionServiceClient(peer("console"))
+	console := peer("console")
+	f.agent, f.talk = a2apb.NewA2AServiceClient(peer("planner")), reviewv1.NewDiscussionServiceClient(console)
+	f.watch = adminv1.NewAdminServiceClient(console)
 	return f
 }
 

@@ -56,7 +56,7 @@ func (b *Board) Reply(ctx context.Context, who Person, id, text string) (Reply, 
 		}
 	}
 	r.At = b.clock.Now()
-	return r, b.write(ctx, func(tx *sql.Tx) error { return appendReply(ctx, tx, id, &r) })
+	return r, b.write(ctx, id, func(tx *sql.Tx) error { return appendReply(ctx, tx, id, &r) })
 }
 
 // complete ends a task that waits with the reply. The error is errOver when it does not.
@@ -77,7 +77,10 @@ func (b *Board) complete(ctx context.Context, id string, r *Reply) error {
 			},
 		}, nil
 	})
-	if errors.Is(err, taskstore.ErrNotFound) {
+	switch {
+	case err == nil:
+		b.tell(id)
+	case errors.Is(err, taskstore.ErrNotFound):
 		return errOver // the task is no longer kept
 	}
 	return err

@@ -112,6 +112,7 @@ func (b *Board) run(ctx context.Context, run agent.Run) (agent.Outcome, error) {
 			return agent.Outcome{}, err
 		}
 	}
+	b.tell(task.GetId())
 	return agent.Parked(run.Deadline()), nil
 }
 
