@@ -30,6 +30,11 @@ const (
 	// retrying, disabled), delivered (the Cursor of the newest event that arrived) and,
 	// after failures, failures (how many in a row), reason, nextAttempt or disabledAt.
 	Push = "urn:sabha:ext:push:v1"
+	// Models in a Task's metadata is an object: what language models did for it. It has
+	// drafted (a model wrote the plan), model (which), repairs (how often its plan was sent
+	// back), note (why the built-in plan is used), and of all models calls, input_tokens,
+	// output_tokens, cost and currency. What is zero is left out.
+	Models = "urn:sabha:ext:models:v1"
 	// Labels in a part's metadata is an object with the part's integrity and
 	// confidentiality; in the metadata of a request to send a message, of all its parts.
 	// Only services of the platform set it; it is stripped from what comes in from outside.

@@ -75,7 +75,9 @@ func TestAttackIsADurableRejection(t *testing.T) {
 }
 
 func withModel(m *modeltest.Server) func(*platform.Options) {
-	return func(o *platform.Options) { o.Model = planner.Model{BaseURL: m.URL(), Name: "scripted"} }
+	return func(o *platform.Options) {
+		o.Model = planner.Model{BaseURL: m.URL(), Name: "scripted", Skills: map[string]string{}}
+	}
 }
 
 func TestModelWritesAndItsAnswerIsChecked(t *testing.T) {

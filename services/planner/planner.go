@@ -28,7 +28,7 @@ import (
 	"sabha.dev/chassis/service"
 	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 	"sabha.dev/playbooks"
-	"sabha.dev/services/planner/internal/model"
+	"sabha.dev/services/planner/internal/draft"
 	"sabha.dev/services/planner/internal/plan"
 	"sabha.dev/services/planner/internal/synthesis"
 	"sabha.dev/services/planner/playbook"
@@ -47,19 +47,9 @@ type Config struct {
 	Playbooks string `yaml:"playbooks"`
 	// Agents are further agents and their skills that playbooks may name, beside the personas.
 	Agents map[string][]string `yaml:"agents"`
-	// Model that writes answers; without one they are quoted from the passages.
+	// Model that plans open requests and writes answers; without one the general playbook
+	// takes them, and answers are quoted from the passages.
 	Model Model `yaml:"model"`
-}
-
-// Model is an endpoint that speaks the OpenAI chat completions API.
-type Model struct {
-	BaseURL string `yaml:"base_url"`
-	Name    string `yaml:"name"`
-	// KeyFile holds the API key; empty for an endpoint that asks for none.
-	KeyFile string        `yaml:"key_file"`
-	Timeout time.Duration `yaml:"timeout"`
-	// Disclosure says what may leave to it.
-	Disclosure outlet.Policy `yaml:"disclosure"`
 }
 
 // onLine is how long a step is waited for before its plan lets go of it.
@@ -94,7 +84,11 @@ func build(ctx context.Context, c Config, b *service.Base, adjust func(*plan.Pla
 	if err != nil {
 		return nil, err
 	}
-	m, err := model.Open(model.Config{BaseURL: c.Model.BaseURL, Name: c.Model.Name, KeyFile: c.Model.KeyFile, Timeout: c.Model.Timeout, Outlet: out})
+	m, err := c.Model.open(out)
+	if err != nil {
+		return nil, err
+	}
+	drafter, err := c.Model.drafter(m, installed, catalog)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +103,7 @@ func build(ctx context.Context, c Config, b *service.Base, adjust func(*plan.Pla
 	}
 	p := &plan.Planner{
 		Counts: counts,
-		Rows:   rows, Books: books, General: playbooks.General, Synthesiser: synthesiser{synthesis.NewWriter(m)}, Clock: b.Clock, Logger: b.Log, Random: rand.Float64,
+		Rows:   rows, Books: books, General: playbooks.General, Synthesiser: synthesiser{synthesis.NewWriter(m)}, Drafter: drafter, Clock: b.Clock, Logger: b.Log, Random: rand.Float64,
 		Peers: func(name string) (grpc.ClientConnInterface, error) { return b.Peer(name) }, OnLine: onLine,
 	}
 	if adjust != nil {
@@ -140,6 +134,7 @@ func build(ctx context.Context, c Config, b *service.Base, adjust func(*plan.Pla
 			}},
 			Extensions: []*a2apb.AgentExtension{
 				{Uri: ext.Playbook, Description: "Message metadata: the name of the playbook to run, or name@version."},
+				{Uri: ext.Models, Description: "Task metadata: whether a language model drafted the plan, what it used and cost, and why the built-in plan was used instead."},
 				{Uri: ext.Plan, Description: "Task and event metadata: the plan's playbook and its steps with their states, times and child tasks."},
 			},
 			Extended: func(_ context.Context, _ identity.Principal, card *a2apb.AgentCard) error {
@@ -189,6 +184,9 @@ func library(dir string, catalog playbook.Catalog) (*playbook.Library, error) {
 			return
 		}
 		book, err := playbook.Parse(name, raw, catalog)
+		if err == nil && book.Name == draft.Name {
+			err = fmt.Errorf("%s: the name %q is that of the plans which models draft; choose another", name, draft.Name)
+		}
 		if err != nil {
 			errs = append(errs, err)
 			return

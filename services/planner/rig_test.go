@@ -59,6 +59,8 @@ type options struct {
 	clock  clock.Clock
 	// database of the planner; SQLite in a folder of the test unless it is set.
 	database string
+	// model of the planner; none unless it is set.
+	model planner.Model
 	// replicas of the planner; one unless it is set.
 	replicas int
 }
@@ -129,7 +131,7 @@ func (r *rig) up(replica string) {
 		}
 		pc := planner.Config{
 			Config: c, Playbooks: r.books,
-			Agents: map[string][]string{"worker": {"do", "undo", "careful", "say"}, "spare": {"do", "undo"}},
+			Agents: map[string][]string{"worker": {"do", "undo", "careful", "say"}, "spare": {"do", "undo"}}, Model: r.options.model,
 		}
 		if d = planner.New(pc); r.options.onLine != 0 {
 			d = planner.NewOnLine(pc, r.options.onLine)

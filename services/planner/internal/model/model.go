@@ -11,8 +11,8 @@ import (
 
 // Model completes a prompt.
 type Model interface {
-	// Complete asks once; it never retries. Errors are ErrUnavailable, ErrRejected, ErrNoAnswer and
-	// ErrWithheld, wrapped with what is known, or the context's error.
+	// Complete asks once; it never retries. Errors are ErrUnavailable, ErrRejected, ErrNoAnswer,
+	// ErrWithheld and, of a metered model, ErrSpent, wrapped with what is known, or the context's error.
 	Complete(ctx context.Context, req Request) (Response, error)
 }
 
@@ -21,6 +21,9 @@ type Request struct {
 	System    string // who the model is and what rules hold
 	Prompt    string
 	MaxTokens int // of the answer; 0 leaves it to the endpoint
+	// Schema is a JSON Schema that the answer, a JSON text, is asked to keep to; nil for
+	// prose. An endpoint that cannot enforce one gives what it gives: check it.
+	Schema map[string]any
 	// Labels of what the prompt was made from, and the task that asks.
 	Labels label.Labels
 	Task   string
@@ -45,4 +48,6 @@ var (
 	ErrWithheld = errors.New("it was not asked")
 	// ErrNoAnswer says that the endpoint answered without usable text.
 	ErrNoAnswer = errors.New("the model gave no answer")
+	// ErrSpent says that the call would go over what models may use for the task.
+	ErrSpent = errors.New("what models may use for one task is spent")
 )

@@ -34,13 +34,13 @@ type answer struct {
 }
 
 type call struct {
-	path, authorization, organization string
-	body                              map[string]any
+	path, authorization, organization, key, version string
+	body                                            map[string]any
 }
 
 func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	data, _ := io.ReadAll(r.Body)
-	c := call{path: r.URL.Path, authorization: r.Header.Get("Authorization"), organization: r.Header.Get("OpenAI-Organization")}
+	c := call{path: r.URL.Path, authorization: r.Header.Get("Authorization"), organization: r.Header.Get("OpenAI-Organization"), key: r.Header.Get("X-Api-Key"), version: r.Header.Get("Anthropic-Version")}
 	_ = json.Unmarshal(data, &c.body)
 	a := s.answers[min(len(s.calls), len(s.answers)-1)]
 	s.calls = append(s.calls, c)

@@ -11,6 +11,7 @@ import (
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/label"
 	"sabha.dev/chassis/trace"
+	"sabha.dev/services/planner/internal/model"
 	"sabha.dev/services/planner/playbook"
 )
 
@@ -57,6 +58,7 @@ type interpreter struct {
 
 func newInterpreter(p *Planner, run agent.Run, pl *plan, status *a2apb.TaskStatus) *interpreter {
 	return &interpreter{
+		hold: pl.modelled.Drafted && len(pl.rows) == 0, // asked again, a model plans otherwise
 		told: showing(status.GetState(), status.GetMessage()), confirm: toConfirm(run.Task()),
 		p: p, run: run, plan: pl, reports: make(chan report, len(pl.book.Steps)+1), busy: map[rowKey]bool{},
 		asks: map[rowKey]*a2apb.Message{}, lost: map[rowKey]silence{}, delayed: map[rowKey]chan struct{}{}, stale: map[rowKey]bool{},
@@ -259,7 +261,7 @@ func (i *interpreter) notBefore(r *row) time.Time {
 func (i *interpreter) local(wait context.Context, r row, limit time.Duration) report {
 	wait, cancel := i.p.within(wait, limit)
 	defer cancel()
-	out, err := i.p.Synthesiser.Synthesise(wait, i.plan.task, r.Inputs, r.In)
+	out, err := i.p.Synthesiser.Synthesise(model.WithSpend(wait, i.plan.spend), i.plan.task, r.Inputs, r.In)
 	if wait.Err() != nil {
 		return report{key: r.key(), state: playbook.Running} // over its budget, or let go of
 	}

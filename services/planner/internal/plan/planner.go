@@ -20,6 +20,7 @@ import (
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/label"
+	"sabha.dev/services/planner/internal/model"
 	"sabha.dev/services/planner/playbook"
 )
 
@@ -37,8 +38,10 @@ type Planner struct {
 	General     string
 	Peers       Peers
 	Synthesiser Synthesiser
-	Clock       clock.Clock
-	Logger      *slog.Logger
+	// Drafter plans what only the general playbook would take; nil for none.
+	Drafter Drafter
+	Clock   clock.Clock
+	Logger  *slog.Logger
 	// OnLine is how long a child task is waited for before the plan lets go of it and
 	// hears of its end by a wake-up.
 	OnLine time.Duration
@@ -63,7 +66,7 @@ func (p *Planner) Check(_ context.Context, req *agent.Request) error {
 // Budget is that of the playbook that will take the request.
 func (p *Planner) Budget(req *agent.Request) time.Duration {
 	out := outputOf("", "", req.Message.GetParts())
-	book, err := p.choose(req.Message, out.Text, out.Data)
+	book, _, err := p.choose(req.Message, out.Text, out.Data)
 	if err != nil {
 		return 0
 	}
@@ -82,8 +85,12 @@ func (p *Planner) Run(ctx context.Context, run agent.Run) (agent.Outcome, error)
 		return agent.Canceled(agent.Text("Canceled. The plan had not begun.")), nil
 	case errors.Is(err, errNoPlan):
 		var ask *agent.Outcome
-		if pl, ask, err = p.begin(ctx, t, run.Request().Caller); ask != nil {
+		pl, ask, err = p.begin(ctx, run)
+		if ask != nil {
 			return *ask, nil
+		}
+		if errors.Is(err, errCanceling) {
+			return agent.Canceled(agent.Text("Canceled. The plan had not begun.")), nil
 		}
 	case errors.Is(err, errNoPlaybook):
 		why := fmt.Sprintf("The plan began with playbook %s version %s, which this release of the planner cannot read.", pl.book.Name, pl.book.Version)
@@ -96,6 +103,10 @@ func (p *Planner) Run(ctx context.Context, run agent.Run) (agent.Outcome, error)
 		return agent.Outcome{}, err
 	}
 	pl.context = t.GetContextId()
+	if pl.spend == nil {
+		pl.modelled = modelledOf(t)
+		pl.spend = model.NewSpend(pl.modelled.Usage)
+	}
 	if pl.inputLabels.IsZero() { // it began before labels were kept
 		pl.inputLabels = asked(userMessages(t), run.Request().Caller)
 	}
@@ -104,11 +115,24 @@ func (p *Planner) Run(ctx context.Context, run agent.Run) (agent.Outcome, error)
 
 // begin chooses the playbook and completes its input from what the client has
 // said so far. What is missing is asked for.
-func (p *Planner) begin(ctx context.Context, t *a2apb.Task, caller string) (*plan, *agent.Outcome, error) {
+func (p *Planner) begin(ctx context.Context, run agent.Run) (*plan, *agent.Outcome, error) {
+	t := run.Task()
 	first, text, data := said(t)
-	book, err := p.choose(first, text, data)
+	book, open, err := p.choose(first, text, data)
 	if err != nil {
 		return nil, nil, err
+	}
+	models := modelledOf(t)
+	spend := model.NewSpend(models.Usage)
+	if open && p.Drafter != nil && strings.TrimSpace(text) != "" {
+		var drafted *playbook.Playbook
+		var ask *agent.Outcome
+		if drafted, models, ask, err = p.draft(ctx, run, spend, data); err != nil || ask != nil {
+			return nil, ask, err
+		}
+		if drafted != nil {
+			book = drafted
+		}
 	}
 	input, gaps := complete(book, t)
 	if len(gaps) > 0 {
@@ -119,26 +143,28 @@ func (p *Planner) begin(ctx context.Context, t *a2apb.Task, caller string) (*pla
 	if err := p.Books.keep(ctx, book, p.Clock.Now()); err != nil {
 		return nil, nil, err
 	}
-	return &plan{task: t.GetId(), book: book, input: input, inputLabels: asked(userMessages(t), caller), loops: map[string]playbook.LoopRun{}, phase: running, rows: map[rowKey]*row{}}, nil, nil
+	return &plan{task: t.GetId(), book: book, input: input, inputLabels: asked(userMessages(t), run.Request().Caller), loops: map[string]playbook.LoopRun{}, phase: running, rows: map[rowKey]*row{}, spend: spend, modelled: models}, nil, nil
 }
 
-func (p *Planner) choose(first *a2apb.Message, text string, data map[string]any) (*playbook.Playbook, error) {
+// choose gives the playbook of a request. An open one is taken by none but the general.
+func (p *Planner) choose(first *a2apb.Message, text string, data map[string]any) (book *playbook.Playbook, open bool, err error) {
 	if name := first.GetMetadata().GetFields()[ext.Playbook].GetStringValue(); name != "" {
 		book, err := p.Books.Find(name)
 		if err != nil {
-			return nil, fault.Invalid(`message.metadata["`+ext.Playbook+`"]`, "%s", err)
+			return nil, false, fault.Invalid(`message.metadata["`+ext.Playbook+`"]`, "%s", err)
 		}
-		return book, nil
+		return book, false, nil
 	}
 	skill := first.GetMetadata().GetFields()[ext.Skill].GetStringValue()
-	book, problems := p.Books.Match(playbook.Request{Text: text, Skill: skill, Data: data})
+	found, problems := p.Books.Match(playbook.Request{Text: text, Skill: skill, Data: data})
 	for _, err := range problems {
 		p.Logger.Warn("a matcher failed on a request", "error", err)
 	}
-	if book == nil {
-		return p.Books.Find(p.General)
+	if found == nil {
+		book, err = p.Books.Find(p.General)
+		return book, true, err
 	}
-	return book, nil
+	return found, false, nil
 }
 
 // said gathers what the client has sent: the first message, its text, and the

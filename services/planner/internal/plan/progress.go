@@ -39,12 +39,16 @@ func (p *plan) metadata() map[string]*structpb.Value {
 	for _, r := range rows {
 		list = append(list, describe(r))
 	}
-	return map[string]*structpb.Value{ext.Plan: object(map[string]*structpb.Value{
+	md := map[string]*structpb.Value{ext.Plan: object(map[string]*structpb.Value{
 		"playbook": structpb.NewStringValue(p.book.Name),
 		"version":  structpb.NewStringValue(string(p.book.Version)),
 		"phase":    structpb.NewStringValue(string(p.phase)),
 		"steps":    structpb.NewListValue(&structpb.ListValue{Values: list}),
 	})}
+	if models := p.models(); models != (modelled{}) {
+		md[ext.Models] = models.value()
+	}
+	return md
 }
 
 func object(fields map[string]*structpb.Value) *structpb.Value {

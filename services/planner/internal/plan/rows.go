@@ -12,6 +12,7 @@ import (
 
 	"sabha.dev/chassis/label"
 	"sabha.dev/chassis/sqldb"
+	"sabha.dev/services/planner/internal/model"
 	"sabha.dev/services/planner/playbook"
 )
 
@@ -103,6 +104,9 @@ type plan struct {
 	phase       phase
 	reasons     []string
 	rows        map[rowKey]*row
+	// spend counts what models use for the plan; modelled says what else they did.
+	spend    *model.Spend
+	modelled modelled
 	// forkedFrom is the task of the plan that this one was made out of, forkedAt the step
 	// that it began again at; empty for none.
 	forkedFrom, forkedAt string

@@ -12,6 +12,7 @@ import (
 
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/sqldb"
+	"sabha.dev/services/planner/internal/draft"
 	"sabha.dev/services/planner/playbook"
 )
 
@@ -41,7 +42,9 @@ func (b *Books) keep(ctx context.Context, book *playbook.Playbook, now time.Time
 	if err != nil {
 		return fmt.Errorf("playbook %s@%s: %w", book.Name, book.Version, err)
 	}
-	b.kept.Store(book.Digest, true)
+	if book.Name != draft.Name { // which has a text for each plan
+		b.kept.Store(book.Digest, true)
+	}
 	return nil
 }
 
@@ -77,7 +80,9 @@ func (b *Books) parse(name string, version playbook.Version, digest, source stri
 	if err != nil {
 		return nil, fmt.Errorf("%s@%s: %w: %w", name, version, errNoPlaybook, err)
 	}
-	b.read.Store(digest, book)
+	if name != draft.Name {
+		b.read.Store(digest, book)
+	}
 	return book, nil
 }
 
