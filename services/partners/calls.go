@@ -35,13 +35,19 @@ type calls struct {
 
 	book      *agreement.Book
 	crossings *crossing.Ledger
+	border    *border.Border
 }
 
-func newCalls(c Config, b *service.Base, e *edge, known *sqlstore.Store, client *remote.Client) *calls {
-	k := &calls{store: call.NewStore(b.DB, b.Clock), base: b, book: e.book, crossings: crossing.NewLedger(b.DB)}
+func newCalls(ctx context.Context, c Config, b *service.Base, e *edge, known *sqlstore.Store, client *remote.Client) (*calls, error) {
+	k := &calls{store: call.NewStore(b.DB, b.Clock), base: b, book: e.book}
+	var err error
+	if k.crossings, err = crossing.Open(ctx, b.DB, k.later); err != nil {
+		return nil, err
+	}
+	k.border = border.New(b.Clock, k.crossings)
 	k.Receiver = a2aagent.Receiver{Hooked: k.store.Hooked, Resume: k.resume, Log: b.Log}
 	config := a2aagent.Config{
-		Directory: known, Book: e.book, Gate: e.gate, Border: border.New(b.Clock), Client: client, Calls: k.store, Later: k.later,
+		Directory: known, Book: e.book, Gate: e.gate, Border: k.border, Client: client, Calls: k.store,
 		Review: func() (grpc.ClientConnInterface, error) { return b.Peer("review") },
 		Clock:  b.Clock, Log: b.Log, Jitter: rand.Float64,
 	}
@@ -49,7 +55,7 @@ func newCalls(c Config, b *service.Base, e *edge, known *sqlstore.Store, client 
 		config.Hooks = strings.TrimSuffix(c.Callback, "/") + HookPath
 	}
 	k.agent = a2aagent.New(config)
-	return k
+	return k, nil
 }
 
 // begin is called when the engine is there, before it runs anything.

@@ -2,7 +2,6 @@ package partners
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -40,7 +39,7 @@ func (g golden) Ask(ctx context.Context, p *partner.Partner, skill string, parts
 	if err != nil {
 		return remote.Answer{}, err
 	}
-	if err := g.record(ctx, cleared.Rows); err != nil {
+	if err := g.record(ctx, cleared.Record); err != nil {
 		return remote.Answer{}, err
 	}
 	if cleared.Refused != "" {
@@ -50,21 +49,21 @@ func (g golden) Ask(ctx context.Context, p *partner.Partner, skill string, parts
 	if err != nil {
 		return answer, err
 	}
-	came, rows, err := g.border.Arrive(ctx, c, cleared.Sealed, answer.Parts)
+	came, record, err := g.border.Arrive(ctx, c, cleared.Sealed, answer.Parts)
 	if err != nil {
 		return answer, err
 	}
 	answer.Parts = came
-	return answer, g.record(ctx, rows)
+	return answer, g.record(ctx, record)
 }
 
-func (g golden) record(ctx context.Context, rows func(context.Context, *sql.Tx) error) error {
+func (g golden) record(ctx context.Context, r a2aagent.Record) error {
 	tx, err := g.db.Write.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
-	if err := rows(ctx, tx); err != nil {
+	if err := r.Rows(ctx, tx); err != nil {
 		return err
 	}
 	return tx.Commit()

@@ -57,7 +57,11 @@ func TestGoldenTasksCrossTheBorder(t *testing.T) {
 	e := &edge{book: book}
 	client := remote.New(remote.Config{Clock: clock.System{}, Settings: e.settings(nil)})
 	defer client.Close()
-	g := golden{book, border.New(clock.System{}), client, db}
+	crossings, err := crossing.Open(t.Context(), db, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := golden{book, border.New(clock.System{}, crossings), client, db}
 	p := &partner.Partner{
 		ID: "foreign", Protocol: partner.A2A1, State: partner.Approved, Callable: true,
 		Card: json.RawMessage(`{"supportedInterfaces":[{"url":"` + site.URL + `","protocolBinding":"JSONRPC","protocolVersion":"1.0"}]}`),
@@ -69,7 +73,7 @@ func TestGoldenTasksCrossTheBorder(t *testing.T) {
 	if strings.Contains(heard, "ada@example.org") || !strings.Contains(heard, "known?") {
 		t.Errorf("the partner was sent %s", heard)
 	}
-	list, err := crossing.NewLedger(db).List(t.Context(), crossing.Filter{Partner: "foreign", Limit: 10})
+	list, err := crossings.List(t.Context(), crossing.Filter{Partner: "foreign", Limit: 10})
 	if err != nil || len(list) != 2 {
 		t.Errorf("%d crossings, %v", len(list), err)
 	}

@@ -23,7 +23,6 @@ import (
 	"sabha.dev/chassis/service"
 	partnersv1 "sabha.dev/gen/sabha/partners/v1"
 	"sabha.dev/services/partners/internal/attainment"
-	"sabha.dev/services/partners/internal/border"
 	"sabha.dev/services/partners/internal/crossing"
 	"sabha.dev/services/partners/internal/desk"
 	"sabha.dev/services/partners/internal/finder"
@@ -135,8 +134,11 @@ func build(ctx context.Context, c Config, b *service.Base) (_ *service.Persona, 
 		return nil, err
 	}
 	client := remote.New(remote.Config{Clock: b.Clock, Settings: edge.settings(c.Networks), Identity: c.Identity.shown()})
-	calls := newCalls(c, b, edge, store, client)
-	behaviour, err := newWatch(c.Contracts, b, changes.Tell, store, golden{edge.book, border.New(b.Clock), client, b.DB})
+	calls, err := newCalls(ctx, c, b, edge, store, client)
+	if err != nil {
+		return nil, err
+	}
+	behaviour, err := newWatch(c.Contracts, b, changes.Tell, store, golden{edge.book, calls.border, client, b.DB})
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +159,7 @@ func build(ctx context.Context, c Config, b *service.Base) (_ *service.Persona, 
 			desk.Register(s, known)
 			edge.serve(s)
 			behaviour.register(s)
-			partnersv1.RegisterCrossingServiceServer(s, &crossing.RPC{Ledger: crossing.NewLedger(b.DB)})
+			partnersv1.RegisterCrossingServiceServer(s, &crossing.RPC{Ledger: calls.crossings})
 		},
 		Watches: map[string]func() (*eventlog.Watcher, error){"partners": changes.Watch},
 		Policy:  policies(desk.Policy(), attainment.Policy(), behaviour.policy(), crossing.Policy()),

@@ -65,16 +65,25 @@ type Cleared struct {
 	Refused string
 	// Sealed is what Arrive needs to resolve tokens in the answer; nil: there are none.
 	Sealed []byte
-	// Rows are the record of the crossing. They are written before anything is sent, also of
-	// a refusal; they may be written twice.
-	Rows func(context.Context, *sql.Tx) error
+	// Record is that of the crossing, also of a refusal.
+	Record Record
+}
+
+// Record is what is kept of a crossing. One of its methods is called.
+type Record interface {
+	// Rows writes it with the change of a task, before anything is sent. It may be called
+	// again.
+	Rows(context.Context, *sql.Tx) error
+	// Later has it written with the next commit, for a call that makes no task, and does not
+	// wait for it. The error, a fault, says that it cannot be: then nothing may leave.
+	Later() error
 }
 
 // Border decides what may leave, and keeps the record of what crosses.
 type Border interface {
 	Leave(ctx context.Context, c Crossing, parts []*a2apb.Part) (Cleared, error)
-	// Arrive resolves in an answer the tokens of what was sealed; rows are its record.
-	Arrive(ctx context.Context, c Crossing, sealed []byte, parts []*a2apb.Part) (_ []*a2apb.Part, rows func(context.Context, *sql.Tx) error, err error)
+	// Arrive resolves in an answer the tokens of what was sealed.
+	Arrive(ctx context.Context, c Crossing, sealed []byte, parts []*a2apb.Part) ([]*a2apb.Part, Record, error)
 }
 
 // Config of the agent. Everything must be set but what says that it may not be.
@@ -87,8 +96,6 @@ type Config struct {
 	Calls     *call.Store
 	// Review is the connection to the review agent.
 	Review func() (grpc.ClientConnInterface, error)
-	// Later writes rows of a call that makes no task, without being waited for.
-	Later func(what string, rows func(context.Context, *sql.Tx) error)
 	// Hooks is the URL under which partners reach [Receiver], without the secret; empty:
 	// partners are not asked to notify us.
 	Hooks string

@@ -35,13 +35,18 @@ func (a *Agent) answer(ctx context.Context, req *agent.Request) (*a2apb.Message,
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	c := Crossing{Terms: t, Partner: p, RootTaskID: req.RootTaskID, TraceID: req.TraceID, Principal: req.Principal, Message: uuid.NewString()}
+	// Ids in the order of time: records are found, and written, beside each other.
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, err
+	}
+	c := Crossing{Terms: t, Partner: p, RootTaskID: req.RootTaskID, TraceID: req.TraceID, Principal: req.Principal, Message: id.String()}
 	cleared, err := a.Border.Leave(ctx, c, outbound(req.Message))
 	if err != nil {
 		return nil, err
 	}
-	if cleared.Rows != nil {
-		a.Later("what left for "+p.ID, cleared.Rows)
+	if err := cleared.Record.Later(); err != nil {
+		return nil, err
 	}
 	if cleared.Refused != "" {
 		return nil, fault.New(fault.PermissionDenied, "%s", cleared.Refused)
@@ -70,12 +75,12 @@ func (a *Agent) answer(ctx context.Context, req *agent.Request) (*a2apb.Message,
 	if err != nil {
 		return nil, err
 	}
-	parts, rows, err := a.Border.Arrive(ctx, c, cleared.Sealed, bare(parts))
+	parts, record, err := a.Border.Arrive(ctx, c, cleared.Sealed, bare(parts))
 	if err != nil {
 		return nil, err
 	}
-	if rows != nil {
-		a.Later("what came of "+p.ID, rows)
+	if err := record.Later(); err != nil {
+		return nil, err
 	}
 	return agent.Message(labelled(parts, foreign(req.Message))...), nil
 }

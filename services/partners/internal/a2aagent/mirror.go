@@ -83,11 +83,11 @@ func (m *mirror) arrived(parts []*a2apb.Part) []*a2apb.Part {
 
 // whole are parts of the partner with their tokens resolved.
 func (m *mirror) whole(ctx context.Context, parts []*a2apb.Part) ([]*a2apb.Part, func(context.Context, *sql.Tx) error, error) {
-	parts, rows, err := m.Border.Arrive(ctx, m.crossing(), m.Sealed, bare(parts))
+	parts, record, err := m.Border.Arrive(ctx, m.crossing(), m.Sealed, bare(parts))
 	if err != nil {
 		return nil, nil, err
 	}
-	return labelled(parts, foreign(m.asked[m.Current])), rows, nil
+	return labelled(parts, foreign(m.asked[m.Current])), record.Rows, nil
 }
 
 // artifact takes an artifact or a chunk of one.

@@ -2,7 +2,6 @@ package a2aagent_test
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -167,50 +166,6 @@ skills:
 	return p
 }
 
-// border stands in for what decides what leaves: it refuses what says "secret" and hides
-// what says "Ada" behind a token. Its record is a table.
-type border struct{}
-
-const token = "<person-1>"
-
-func record(message, way, said string) func(context.Context, *sql.Tx) error {
-	return func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO crossed (message, way, said) VALUES ($1, $2, $3)`, message, way, said)
-		return err
-	}
-}
-
-func replaced(parts []*a2apb.Part, from, to string) []*a2apb.Part {
-	out := make([]*a2apb.Part, len(parts))
-	for i, p := range parts {
-		out[i] = proto.CloneOf(p)
-		if t, ok := out[i].GetContent().(*a2apb.Part_Text); ok {
-			t.Text = strings.ReplaceAll(t.Text, from, to)
-		}
-	}
-	return out
-}
-
-func (border) Leave(_ context.Context, c a2aagent.Crossing, parts []*a2apb.Part) (a2aagent.Cleared, error) {
-	text := agent.TextOf(parts)
-	out := a2aagent.Cleared{Parts: replaced(parts, "Ada", token)}
-	if strings.Contains(text, "secret") {
-		out.Refused = "it holds a secret, which no rule of the agreement lets out"
-	}
-	if strings.Contains(text, "Ada") {
-		out.Sealed = []byte("Ada")
-	}
-	out.Rows = record(c.Message, "out", agent.TextOf(out.Parts))
-	return out, nil
-}
-
-func (border) Arrive(_ context.Context, c a2aagent.Crossing, sealed []byte, parts []*a2apb.Part) ([]*a2apb.Part, func(context.Context, *sql.Tx) error, error) {
-	if sealed != nil {
-		parts = replaced(parts, token, string(sealed))
-	}
-	return parts, record(c.Message, "in", ""), nil
-}
-
 // replica is the agent as one process has it.
 type replica struct {
 	*engine.Engine
@@ -238,8 +193,8 @@ func (r *rig) start(name string) *replica {
 	p.store, err = taskstore.Open(r.Context(), db, taskstore.Options{Replica: name, AgentVersion: "1", Clock: r.clock, Log: log, Lease: r.lease})
 	r.must(err)
 	a := a2aagent.New(a2aagent.Config{
-		Directory: r, Book: book, Gate: gate.New(gate.Config{Clock: r.clock}), Border: border{}, Client: client, Calls: p.calls,
-		Review: func() (grpc.ClientConnInterface, error) { return r.reviews.conn, nil }, Later: p.store.Later, Hooks: r.hooks, Clock: r.clock, Log: log,
+		Directory: r, Book: book, Gate: gate.New(gate.Config{Clock: r.clock}), Border: border{p.store.Later}, Client: client, Calls: p.calls,
+		Review: func() (grpc.ClientConnInterface, error) { return r.reviews.conn, nil }, Hooks: r.hooks, Clock: r.clock, Log: log,
 		Jitter: func() float64 { return 0.5 },
 	})
 	cfg := engine.Config{

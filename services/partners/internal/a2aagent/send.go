@@ -32,7 +32,7 @@ func (s *step) prepare(ctx context.Context) (*agent.Outcome, error) {
 	if cleared.Refused != "" {
 		o, err := s.refuse(ctx, cleared.Refused)
 		if o != nil {
-			o.Rows = together(cleared.Rows, o.Rows)
+			o.Rows = together(cleared.Record.Rows, o.Rows)
 		}
 		return o, err
 	}
@@ -47,10 +47,10 @@ func (s *step) prepare(ctx context.Context) (*agent.Outcome, error) {
 	s.Sealed, s.Retries, s.Binding, s.Confirmed = cleared.Sealed, 0, s.line.Binding, false
 	if s.terms.Confirm || s.partner.Skill(s.To.Skill).Confirm || wantsConfirmation(asked) != "" {
 		s.Phase = call.Confirming
-		return s.ask(ctx, req, cleared.Rows)
+		return s.ask(ctx, req, cleared.Record.Rows)
 	}
 	s.Phase = call.Sending
-	return nil, s.save(ctx, cleared.Rows)
+	return nil, s.save(ctx, cleared.Record.Rows)
 }
 
 // request is what was decided to leave.

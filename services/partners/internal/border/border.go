@@ -4,7 +4,6 @@ package border
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 
@@ -16,11 +15,14 @@ import (
 	"sabha.dev/services/partners/internal/crossing"
 )
 
-// Border is that of the platform. It keeps nothing.
-type Border struct{ clock clock.Clock }
+// Border is that of the platform. It keeps nothing itself.
+type Border struct {
+	clock  clock.Clock
+	ledger *crossing.Ledger
+}
 
 // New makes it.
-func New(c clock.Clock) *Border { return &Border{c} }
+func New(c clock.Clock, l *crossing.Ledger) *Border { return &Border{c, l} }
 
 var _ a2aagent.Border = (*Border)(nil)
 
@@ -35,7 +37,7 @@ func (b *Border) Leave(ctx context.Context, c a2aagent.Crossing, parts []*a2apb.
 	}
 	cleared := a2aagent.Cleared{
 		Parts: r.Parts, Refused: r.Refused,
-		Rows: crossing.Rows(crossing.Left("out/"+c.Message, c.RootTaskID, to, version(c), b.clock.Now(), parts, r)),
+		Record: b.ledger.Record(crossing.Left("out/"+c.Message, c.RootTaskID, to, version(c), b.clock.Now(), parts, r)),
 	}
 	if r.Tokens != nil {
 		if cleared.Sealed, err = json.Marshal(r.Tokens); err != nil {
@@ -46,20 +48,20 @@ func (b *Border) Leave(ctx context.Context, c a2aagent.Crossing, parts []*a2apb.
 }
 
 // Arrive resolves in an answer the tokens of what was sealed, and records that it came.
-func (b *Border) Arrive(_ context.Context, c a2aagent.Crossing, sealed []byte, parts []*a2apb.Part) ([]*a2apb.Part, func(context.Context, *sql.Tx) error, error) {
+func (b *Border) Arrive(_ context.Context, c a2aagent.Crossing, sealed []byte, parts []*a2apb.Part) ([]*a2apb.Part, a2aagent.Record, error) {
 	bytes, digest := crossing.Measure(parts)
 	came := crossing.Crossing{
 		ID: "in/" + c.Message + "/" + digest, Task: c.RootTaskID, Partner: c.Partner.ID, Skill: c.Terms.Address.Skill, Direction: crossing.In,
 		At: b.clock.Now(), Bytes: bytes, Digest: digest, Policy: version(c),
 	}
 	if len(sealed) == 0 {
-		return parts, crossing.Rows(came), nil
+		return parts, b.ledger.Record(came), nil
 	}
 	var tokens disclosure.Tokens
 	if err := json.Unmarshal(sealed, &tokens); err != nil {
 		return nil, nil, fmt.Errorf("tokens of what left: %w", err)
 	}
-	return tokens.Restore(parts), crossing.Rows(came), nil
+	return tokens.Restore(parts), b.ledger.Record(came), nil
 }
 
 func version(c a2aagent.Crossing) string {

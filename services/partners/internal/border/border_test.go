@@ -62,9 +62,18 @@ func open(t *testing.T) *sqldb.DB {
 	return db
 }
 
+func ledger(t *testing.T, db *sqldb.DB) *crossing.Ledger {
+	t.Helper()
+	l, err := crossing.Open(t.Context(), db, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
 func TestWhatLeavesIsWhatTheAgreementSaysAndIsOnRecord(t *testing.T) {
 	db := open(t)
-	b, c := border.New(clock.System{}), crossingOf(parse(t, text))
+	b, c := border.New(clock.System{}, ledger(t, db)), crossingOf(parse(t, text))
 	cleared, err := b.Leave(t.Context(), c, []*a2apb.Part{agent.Text("Write to ada@example.org, account DE89370400440532013000.")})
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +83,7 @@ func TestWhatLeavesIsWhatTheAgreementSaysAndIsOnRecord(t *testing.T) {
 		t.Fatalf("%q leaves (%s)", leaves, cleared.Refused)
 	}
 	token := leaves[strings.Index(leaves, "[[") : strings.Index(leaves, "]]")+2]
-	came, rows, err := b.Arrive(t.Context(), c, cleared.Sealed, []*a2apb.Part{agent.Text("We wrote to " + token + ".")})
+	came, record, err := b.Arrive(t.Context(), c, cleared.Sealed, []*a2apb.Part{agent.Text("We wrote to " + token + ".")})
 	if err != nil || agent.TextOf(came) != "We wrote to ada@example.org." {
 		t.Errorf("%q came (%v)", agent.TextOf(came), err)
 	}
@@ -83,11 +92,11 @@ func TestWhatLeavesIsWhatTheAgreementSaysAndIsOnRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(cleared.Rows(t.Context(), tx), rows(t.Context(), tx), tx.Commit()); err != nil {
+		if err := errors.Join(cleared.Record.Rows(t.Context(), tx), record.Rows(t.Context(), tx), tx.Commit()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	list, err := crossing.NewLedger(db).List(t.Context(), crossing.Filter{Task: "t1", Limit: 10})
+	list, err := ledger(t, db).List(t.Context(), crossing.Filter{Task: "t1", Limit: 10})
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%v: %+v", err, list)
 	}
@@ -100,11 +109,11 @@ func TestWhatLeavesIsWhatTheAgreementSaysAndIsOnRecord(t *testing.T) {
 
 func TestWithoutASectionNothingSensitiveLeaves(t *testing.T) {
 	bare := text[:strings.Index(text, "disclosure:")] + text[strings.Index(text, "skills:"):]
-	cleared, err := border.New(clock.System{}).Leave(t.Context(), crossingOf(parse(t, bare)), []*a2apb.Part{agent.Text("Write to ada@example.org.")})
+	cleared, err := border.New(clock.System{}, ledger(t, open(t))).Leave(t.Context(), crossingOf(parse(t, bare)), []*a2apb.Part{agent.Text("Write to ada@example.org.")})
 	if err != nil || cleared.Refused == "" || cleared.Parts != nil || strings.Contains(cleared.Refused, "ada@") {
 		t.Errorf("%+v, %v", cleared, err)
 	}
-	if cleared.Rows == nil {
+	if cleared.Record == nil {
 		t.Error("a refusal is not on record")
 	}
 }

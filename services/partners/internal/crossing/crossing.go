@@ -3,11 +3,8 @@
 package crossing
 
 import (
-	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -79,31 +76,6 @@ func Left(id, task string, to disclosure.Recipient, policy string, at time.Time,
 		c.Bytes, c.Digest = Measure(r.Parts)
 	}
 	return c
-}
-
-// Rows writes a crossing in a transaction. It may be called again, and then writes nothing new.
-func Rows(c Crossing) func(context.Context, *sql.Tx) error {
-	c = c.bounded()
-	return func(ctx context.Context, tx *sql.Tx) error {
-		if c.ID == "" {
-			return fmt.Errorf("a crossing of task %s has no id", c.Task)
-		}
-		findings, err := json.Marshal(c.Findings)
-		if err != nil {
-			return fmt.Errorf("findings of crossing %s: %w", c.ID, err)
-		}
-		refused := 0
-		if c.Refused {
-			refused = 1
-		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO crossings (id, at, task_id, partner, skill, direction, bytes, digest, policy, refused, classes, findings, more)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (id) DO NOTHING`,
-			c.ID, c.At.UnixMicro(), c.Task, c.Partner, c.Skill, string(c.Direction), c.Bytes, c.Digest, c.Policy, refused, c.classes(), string(findings), c.More)
-		if err != nil {
-			return fmt.Errorf("record crossing %s: %w", c.ID, err)
-		}
-		return nil
-	}
 }
 
 // bounded gives what is kept of a crossing. Paths may come from outside.

@@ -55,14 +55,24 @@ func onBothEngines(t *testing.T, test func(*testing.T, *sqldb.DB)) {
 	}
 }
 
+func ledger(t testing.TB, db *sqldb.DB, later crossing.Later) *crossing.Ledger {
+	t.Helper()
+	l, err := crossing.Open(t.Context(), db, later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
 func record(t testing.TB, db *sqldb.DB, crossings ...crossing.Crossing) {
 	t.Helper()
+	l := ledger(t, db, nil)
 	tx, err := db.Write.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range crossings {
-		if err := crossing.Rows(c)(t.Context(), tx); err != nil {
+		if err := l.Record(c).Rows(t.Context(), tx); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,7 +98,7 @@ func TestACrossingIsKeptWithoutItsValues(t *testing.T) {
 		clean := left(t, "t1/2", "t1", "underwriter", start.Add(time.Second), "Mail us")
 		record(t, db, refused, clean)
 		record(t, db, refused) // the transaction is repeated
-		got, err := crossing.NewLedger(db).List(t.Context(), crossing.Filter{Limit: 10})
+		got, err := ledger(t, db, nil).List(t.Context(), crossing.Filter{Limit: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,21 +130,21 @@ func TestACrossingIsKeptWithoutItsValues(t *testing.T) {
 
 func TestACrossingIsCommittedWithItsTask(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *sqldb.DB) {
+		l := ledger(t, db, nil)
 		tx, err := db.Write.BeginTx(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := crossing.Rows(left(t, "t1/1", "t1", "underwriter", start, "x"))(t.Context(), tx); err != nil {
+		if err := l.Record(left(t, "t1/1", "t1", "underwriter", start, "x")).Rows(t.Context(), tx); err != nil {
 			t.Fatal(err)
 		}
 		if err := tx.Rollback(); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := crossing.NewLedger(db).List(t.Context(), crossing.Filter{Limit: 10}); err != nil || len(got) != 0 {
+		if got, err := ledger(t, db, nil).List(t.Context(), crossing.Filter{Limit: 10}); err != nil || len(got) != 0 {
 			t.Errorf("%+v, %v", got, err)
 		}
-		none := crossing.Rows(crossing.Crossing{Task: "t1"})
-		if err := none(t.Context(), nil); err == nil {
+		if err := l.Record(crossing.Crossing{Task: "t1"}).Rows(t.Context(), nil); err == nil {
 			t.Error("one without an id is taken")
 		}
 	})
@@ -151,7 +161,7 @@ func TestOperatorsListCrossingsPageByPage(t *testing.T) {
 			all = append(all, left(t, fmt.Sprintf("t%d/1", i), fmt.Sprintf("t%d", i), partner, start.Add(time.Duration(i/2)*time.Second), text))
 		}
 		record(t, db, all...)
-		rpc := &crossing.RPC{Ledger: crossing.NewLedger(db)}
+		rpc := &crossing.RPC{Ledger: ledger(t, db, nil)}
 		list := func(req *partnersv1.ListCrossingsRequest) string {
 			t.Helper()
 			var ids []string
@@ -191,7 +201,7 @@ func TestOperatorsListCrossingsPageByPage(t *testing.T) {
 				t.Errorf("%s: %v", want, err)
 			}
 		}
-		if n, err := crossing.NewLedger(db).Forget(t.Context(), "underwriter", start.Add(2*time.Second), 1); n != 1 || err != nil {
+		if n, err := ledger(t, db, nil).Forget(t.Context(), "underwriter", start.Add(2*time.Second), 1); n != 1 || err != nil {
 			t.Errorf("%d forgotten, %v", n, err)
 		}
 		if got := list(&partnersv1.ListCrossingsRequest{Partner: "underwriter"}); got != "t6/1 t4/1 t2/1" {
@@ -205,7 +215,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		c := left(t, "t1/1", "t1", "underwriter", start, strings.Repeat("anna@example.com ", 300))
 		c.Findings[0].Path = strings.Repeat("é", 300) + "\x00"
 		record(t, db, c)
-		got, err := crossing.NewLedger(db).List(t.Context(), crossing.Filter{Limit: 1})
+		got, err := ledger(t, db, nil).List(t.Context(), crossing.Filter{Limit: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

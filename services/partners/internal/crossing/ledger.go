@@ -2,20 +2,36 @@ package crossing
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"sabha.dev/chassis/sensitive"
 	"sabha.dev/chassis/sqldb"
 )
 
-// Ledger reads crossings in SQLite or PostgreSQL.
-type Ledger struct{ db *sqldb.DB }
+// Ledger of crossings in SQLite or PostgreSQL. It is safe for concurrent use.
+type Ledger struct {
+	db        *sqldb.DB
+	later     Later
+	one, many *sql.Stmt
 
-// NewLedger makes a ledger over a migrated database.
-func NewLedger(db *sqldb.DB) *Ledger { return &Ledger{db} }
+	mu      sync.Mutex
+	waiting []Crossing // for a commit
+}
+
+// Later has rows written with the next commit, without being waited for. They may be
+// written again.
+type Later func(what string, rows func(context.Context, *sql.Tx) error)
+
+// Open opens the ledger of a migrated database. later is what [Record.Later] asks.
+func Open(ctx context.Context, db *sqldb.DB, later Later) (*Ledger, error) {
+	l := &Ledger{db: db, later: later}
+	return l, l.prepare(ctx)
+}
 
 // Key is a place in the list.
 type Key struct {
