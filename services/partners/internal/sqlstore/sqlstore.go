@@ -28,16 +28,24 @@ type Store struct {
 
 	mu   sync.Mutex
 	held map[string]held // by id; see Partner
+	// changes counts those that this store has made.
+	changes int64
 }
 
 // held is a partner as it was read.
 type held struct {
 	revision int64
-	partner  partner.Partner
+	partner  *partner.Partner
+	// looked is when its revision was last looked at, and changes how many this store had made.
+	looked  time.Time
+	changes int64
 }
 
 // maxHeld bounds how many are held. Those who are called are few.
 const maxHeld = 1000
+
+// believed is how long it is not looked for what another replica has changed.
+const believed = 250 * time.Millisecond
 
 // New makes a store over a migrated database.
 func New(db *sqldb.DB, c clock.Clock) *Store {
@@ -111,31 +119,46 @@ func load(ctx context.Context, q queryer, id, lock string) (*registry.Record, er
 	return found[0], nil
 }
 
-// Partner reads a partner. The error has the reason PARTNER_NOT_FOUND when there is none.
-// Every call of a partner asks for it, so what has not changed since is not read again: only
-// what probes and scores have made of Online and Trust may be older.
+// Partner reads a partner, which the caller does not change. The error has the reason
+// PARTNER_NOT_FOUND when there is none. Every call of a partner asks for it, so what has not
+// changed since is not read again: what this store changes counts at once, what another
+// replica does after a quarter of a second, and what probes and scores have made of Online
+// and Trust may be older.
 func (s *Store) Partner(ctx context.Context, id string) (*partner.Partner, error) {
+	now := s.clock.Now()
+	s.mu.Lock()
+	h, known := s.held[id]
+	changes := s.changes
+	s.mu.Unlock()
+	if since := now.Sub(h.looked); known && h.changes == changes && since >= 0 && since < believed {
+		return h.partner, nil
+	}
 	revision, err := s.revision(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	h, known := s.held[id]
-	s.mu.Unlock()
-	if known && h.revision == revision {
-		return &h.partner, nil
+	if !known || h.revision != revision {
+		r, err := s.Record(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		h.revision, h.partner = r.Revision, &r.Partner
 	}
-	r, err := s.Record(ctx, id)
-	if err != nil {
-		return nil, err
-	}
+	h.looked, h.changes = now, changes
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.held) >= maxHeld {
 		clear(s.held)
 	}
-	s.held[id] = held{r.Revision, r.Partner}
-	return &r.Partner, nil
+	s.held[id] = h
+	return h.partner, nil
+}
+
+// changed is called when a change has been stored, or may have been.
+func (s *Store) changed() {
+	s.mu.Lock()
+	s.changes++
+	s.mu.Unlock()
 }
 
 // revision of a partner, which every change but that of a probe or a score moves on.
@@ -197,7 +220,9 @@ func (s *Store) inTx(ctx context.Context, id string, f func(*sql.Tx) error) erro
 	if err := f(tx); err != nil {
 		return err
 	}
-	return s.told(id, tx.Commit())
+	err = tx.Commit()
+	s.changed()
+	return s.told(id, err)
 }
 
 // told tells of a change that has come about; it gives back the error of one that has not.
