@@ -1,4 +1,4 @@
-// Package a2ajson writes the events of tasks as ProtoJSON, to the letter as the
+// Package a2ajson writes the events of tasks and the messages to agents as ProtoJSON, to the letter as the
 // protobuf library does but for its spaces, at a fraction of the time: it walks
 // the few messages that events are made of without reflection. What is unusual it
 // leaves to the library.
@@ -19,6 +19,15 @@ func AppendEvent(b []byte, ev *a2apb.StreamResponse) ([]byte, error) {
 		return w.b, nil
 	}
 	return protojson.MarshalOptions{}.MarshalAppend(b, ev)
+}
+
+// AppendRequest appends a request that sends a message. The errors are those of protojson.
+func AppendRequest(b []byte, req *a2apb.SendMessageRequest) ([]byte, error) {
+	w := writer{b: b}
+	if w.request(req); !w.odd {
+		return w.b, nil
+	}
+	return protojson.MarshalOptions{}.MarshalAppend(b, req)
 }
 
 // writer appends to b until it meets something odd: then b is worth nothing.
@@ -42,6 +51,24 @@ func (w *writer) event(ev *a2apb.StreamResponse) {
 		w.odd = true
 	}
 	w.raw(`}`)
+}
+
+// request is odd where it says how it is to be answered, which is rare.
+func (w *writer) request(r *a2apb.SendMessageRequest) {
+	if w.missing(r == nil) {
+		return
+	}
+	w.open()
+	w.text(`"tenant":`, r.Tenant)
+	if r.Message != nil {
+		w.name(`"message":`)
+		w.message(r.Message)
+	}
+	if r.Configuration != nil {
+		w.odd = true
+	}
+	w.metadata(r.Metadata)
+	w.close()
 }
 
 func (w *writer) task(t *a2apb.Task) {

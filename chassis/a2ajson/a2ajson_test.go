@@ -3,6 +3,7 @@ package a2ajson_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -142,6 +143,31 @@ func TestNumbersAreWrittenAsTheLibraryDoes(t *testing.T) {
 	}
 }
 
+func TestRequestsAreWrittenAsTheLibraryDoes(t *testing.T) {
+	_, m, _, md := full()
+	for _, req := range []*a2apb.SendMessageRequest{
+		{},
+		{Message: m},
+		{Tenant: "a/\"b\"", Message: m, Metadata: md},
+		{Message: &a2apb.Message{}},
+		{Message: m, Configuration: &a2apb.SendMessageConfiguration{HistoryLength: new(int32), ReturnImmediately: true}},
+		{Message: &a2apb.Message{MessageId: "\xff"}},
+	} {
+		got, err := a2ajson.AppendRequest([]byte("before"), req)
+		theirs, theirErr := protojson.Marshal(req)
+		if (err == nil) != (theirErr == nil) {
+			t.Errorf("%v: error %v, the library's %v", req, err, theirErr)
+		}
+		if err != nil {
+			continue
+		}
+		var mine, want bytes.Buffer
+		if err := errors.Join(json.Compact(&mine, bytes.TrimPrefix(got, []byte("before"))), json.Compact(&want, theirs)); err != nil || mine.String() != want.String() {
+			t.Errorf("wrote\n%s\nthe library\n%s (%v)", mine.String(), want.String(), err)
+		}
+	}
+}
+
 // A field that a later version of the messages has must not be left out.
 func TestAllFieldsOfEventsAreKnown(t *testing.T) {
 	for _, m := range []struct {
@@ -158,6 +184,7 @@ func TestAllFieldsOfEventsAreKnown(t *testing.T) {
 		{&a2apb.TaskArtifactUpdateEvent{}, 6},
 		{&structpb.Value{}, 6},
 		{&timestamppb.Timestamp{}, 2},
+		{&a2apb.SendMessageRequest{}, 4},
 	} {
 		d := m.ProtoReflect().Descriptor()
 		if n := d.Fields().Len(); n != m.fields {

@@ -270,17 +270,21 @@ func (w *way) post(ctx context.Context, address string, body []byte, header http
 	return w.read(ctx, http.MethodPost, address, body, header)
 }
 
+// maxGrown bounds what is set aside for an answer before it is there.
+const maxGrown = 64 << 10
+
 func (w *way) read(ctx context.Context, method, address string, body []byte, header http.Header) ([]byte, error) {
 	res, err := w.do(ctx, method, address, body, header, w.max)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = res.Body.Close() }()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
+	var text bytes.Buffer
+	text.Grow(int(min(max(res.ContentLength, 0), maxGrown)) + bytes.MinRead)
+	if _, err := text.ReadFrom(res.Body); err != nil {
 		return nil, broken(ctx, err)
 	}
-	return text, nil
+	return text.Bytes(), nil
 }
 
 // follow sends a request and gives the data of each event of the answer's stream.

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"sabha.dev/chassis/a2ajson"
 )
 
 // rpc is A2A 1.0 over JSON-RPC (specification 9). It works on the protobuf types: the
@@ -24,18 +27,33 @@ func headers(version string) http.Header {
 	return http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "A2a-Version": {version}}
 }
 
-type rpcRequest struct {
-	Version string          `json:"jsonrpc"`
-	ID      string          `json:"id"`
-	Method  string          `json:"method"`
-	Params  json.RawMessage `json:"params"`
+// rpcResponse is an answer, of which the result has not been read.
+type rpcResponse struct {
+	version    string
+	id, result json.RawMessage
+	err        *rpcError
 }
 
-type rpcResponse struct {
-	Version string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"`
-	Result  json.RawMessage `json:"result"`
-	Error   *rpcError       `json:"error"`
+// readRPC reads an answer. The error says that it is none of JSON-RPC 2.0.
+func readRPC(text []byte) (rpcResponse, error) {
+	var res rpcResponse
+	err := members(text, func(name string, value []byte) error {
+		switch name {
+		case "jsonrpc":
+			return json.Unmarshal(value, &res.version)
+		case "id":
+			res.id = value
+		case "result":
+			res.result = value
+		case "error":
+			return json.Unmarshal(value, &res.err)
+		}
+		return nil
+	})
+	if err == nil && res.version != "2.0" {
+		err = errors.New("another version of JSON-RPC")
+	}
+	return res, err
 }
 
 type rpcError struct {
@@ -47,15 +65,18 @@ var lenient = protojson.UnmarshalOptions{DiscardUnknown: true}
 
 // request writes a request and gives its id.
 func (c *rpc) request(method string, params proto.Message) (body []byte, id string, err error) {
-	p, err := protojson.Marshal(params)
-	if err == nil {
-		id = newID()
-		body, err = json.Marshal(rpcRequest{"2.0", id, method, p})
+	id = newID()
+	// Neither an id of ours nor a method has anything to escape.
+	body = append(body, `{"jsonrpc":"2.0","id":"`+id+`","method":"`+method+`","params":`...)
+	if send, ok := params.(*a2apb.SendMessageRequest); ok {
+		body, err = a2ajson.AppendRequest(body, send)
+	} else {
+		body, err = protojson.MarshalOptions{}.MarshalAppend(body, params)
 	}
 	if err != nil {
 		return nil, "", failure(Invalid, "the message cannot be written as JSON").because(err)
 	}
-	return body, id, nil
+	return append(body, '}'), id, nil
 }
 
 // result reads an answer to the request of an id.
@@ -64,7 +85,7 @@ func result(text []byte, id string, into proto.Message) error {
 	if err != nil {
 		return err
 	}
-	if err := lenient.Unmarshal(res.Result, into); err != nil {
+	if err := lenient.Unmarshal(res.result, into); err != nil {
 		return failure(Invalid, "the partner's answer is not of the form that A2A has").because(err)
 	}
 	return nil
@@ -77,17 +98,17 @@ func envelope(text []byte, id string) error {
 }
 
 func answered(text []byte, id string) (rpcResponse, error) {
-	var res rpcResponse
-	if err := json.Unmarshal(text, &res); err != nil || res.Version != "2.0" {
+	res, err := readRPC(text)
+	if err != nil {
 		return res, failure(Invalid, "the partner answered with something that is not JSON-RPC 2.0").because(err)
 	}
 	var got string
-	null := len(res.ID) == 0 || bytes.Equal(res.ID, []byte("null"))
-	if err := json.Unmarshal(res.ID, &got); (err != nil || got != id) && !(null && res.Error != nil) {
+	null := len(res.id) == 0 || bytes.Equal(res.id, []byte("null"))
+	if err := json.Unmarshal(res.id, &got); (err != nil || got != id) && !(null && res.err != nil) {
 		return res, failure(Invalid, "the partner answered another request than ours: the id is not the one that we sent")
 	}
-	if res.Error != nil {
-		return res, res.Error.told()
+	if res.err != nil {
+		return res, res.err.told()
 	}
 	return res, nil
 }
@@ -116,11 +137,11 @@ func (e *rpcError) told() *Error {
 
 // rpcRefusal reads the error of JSON-RPC in the body of a refusal. Of another body it is nil.
 func rpcRefusal(text []byte) *Error {
-	var res rpcResponse
-	if json.Unmarshal(text, &res) != nil || res.Version != "2.0" || res.Error == nil || res.Error.Code == 0 {
+	res, err := readRPC(text)
+	if err != nil || res.err == nil || res.err.Code == 0 {
 		return nil
 	}
-	return res.Error.told()
+	return res.err.told()
 }
 
 func (c *rpc) call(ctx context.Context, method string, params, into proto.Message) error {

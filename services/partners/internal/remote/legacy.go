@@ -180,7 +180,9 @@ func (t *legacyTrip) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, broken(r.Context(), err)
 	}
-	var asked rpcRequest
+	var asked struct {
+		ID string `json:"id"`
+	}
 	if err := json.Unmarshal(body, &asked); err != nil {
 		return nil, err
 	}
