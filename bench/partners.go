@@ -51,6 +51,7 @@ func (b *bench) partners(ctx context.Context) (err error) {
 			}
 			b.compare(fmt.Sprintf("partner's %s, 2 KB, %d callers: p50 direct / through partners", skill, n), fmt.Sprintf("%.2f", p.p(.5)), fmt.Sprintf("%.2f", d.p(.5)), "ms", p.p(.5)/d.p(.5))
 			b.compare("  p99", fmt.Sprintf("%.2f", p.p(.99)), fmt.Sprintf("%.2f", d.p(.99)), "ms", p.p(.99)/d.p(.99))
+			b.compare("  processor time of partners / of the partner, a call", fmt.Sprintf("%.0f", p.cost()), fmt.Sprintf("%.0f", d.cost()), "µs", p.cost()/d.cost())
 		}
 	}
 	return nil
