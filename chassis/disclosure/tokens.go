@@ -30,7 +30,34 @@ type Original struct {
 var tokenText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // tokenForm fits tokens as they come back: in other letters, with one bracket or none.
-var tokenForm = regexp.MustCompile(`(?i)\[{0,2}(tok:[a-z-]{1,20}:[a-z2-7]{26})\]{0,2}`)
+// openForm fits the end of a text that may be the beginning of one, or one whose brackets
+// may follow.
+var (
+	tokenForm = regexp.MustCompile(`\[{0,2}[Tt][Oo][Kk]:[A-Za-z-]{1,20}:[A-Za-z2-7]{26}\]{0,2}`)
+	openForm  = regexp.MustCompile(`\[{0,2}(?:\[|[Tt]|[Tt][Oo]|[Tt][Oo][Kk](?::[A-Za-z-]{0,20}|:[A-Za-z-]{1,20}:(?:[A-Za-z2-7]{0,25}|[A-Za-z2-7]{26}\]?))?)$`)
+)
+
+// maxToken is the longest text that is a token, in bytes.
+const maxToken = 55
+
+// Open gives how many bytes at the end of a text may be the beginning of a token that goes
+// on in another piece. Resolved up to there, and the rest together with what follows, a
+// text in pieces becomes what it would become as a whole.
+func Open(text string) int {
+	end := max(0, len(text)-2*maxToken)
+	for {
+		// What is one already, up to its end, begins none that goes on.
+		loc := tokenForm.FindStringIndex(text[end:])
+		if loc == nil || end+loc[1] == len(text) && !strings.HasSuffix(text, "]]") {
+			break
+		}
+		end += loc[1]
+	}
+	if loc := openForm.FindStringIndex(text[end:]); loc != nil {
+		return len(text) - end - loc[0]
+	}
+	return 0
+}
 
 // issuer makes the tokens of one crossing.
 type issuer struct {

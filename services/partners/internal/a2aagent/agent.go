@@ -82,6 +82,9 @@ type Record interface {
 // Border decides what may leave, and keeps the record of what crosses.
 type Border interface {
 	Leave(ctx context.Context, c Crossing, parts []*a2apb.Part) (Cleared, error)
+	// Open gives how many bytes at the end of a text may be the beginning of a token, so that
+	// what comes in pieces is resolved when it is whole.
+	Open(text string) int
 	// Arrive resolves in an answer the tokens of what was sealed.
 	Arrive(ctx context.Context, c Crossing, sealed []byte, parts []*a2apb.Part) ([]*a2apb.Part, Record, error)
 }

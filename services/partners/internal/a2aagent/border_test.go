@@ -64,6 +64,15 @@ func (b border) Leave(_ context.Context, c a2aagent.Crossing, parts []*a2apb.Par
 	return out, nil
 }
 
+func (border) Open(text string) int {
+	for n := min(len(token)-1, len(text)); n > 0; n-- {
+		if strings.HasSuffix(text, token[:n]) {
+			return n
+		}
+	}
+	return 0
+}
+
 func (b border) Arrive(_ context.Context, c a2aagent.Crossing, sealed []byte, parts []*a2apb.Part) ([]*a2apb.Part, a2aagent.Record, error) {
 	if sealed != nil {
 		parts = replaced(parts, token, string(sealed))

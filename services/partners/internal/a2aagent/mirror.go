@@ -3,6 +3,8 @@ package a2aagent
 import (
 	"context"
 	"database/sql"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -24,9 +26,8 @@ type mirror struct {
 	// answer is a direct Message.
 	answer *a2apb.Message
 	news   bool
-	// gathered are artifacts whose tokens can be resolved only when they are whole.
-	gathered map[string]*a2apb.Artifact
-	order    []string
+	// tails are the ends of artifacts that may be tokens, by their ids.
+	tails map[string]*tail
 	// broken is an error of ours.
 	broken error
 }
@@ -43,7 +44,7 @@ func (m *mirror) take(ctx context.Context, ev *a2apb.StreamResponse) error {
 	case *a2apb.StreamResponse_Task:
 		m.adopt(ctx, p.Task.GetId(), p.Task.GetContextId())
 		for _, a := range p.Task.GetArtifacts() {
-			m.artifact(ctx, a, false, true)
+			m.artifact(ctx, a, false, remote.Settled(p.Task.GetStatus().GetState()))
 		}
 		m.is(p.Task.GetStatus())
 	case *a2apb.StreamResponse_StatusUpdate:
@@ -99,40 +100,40 @@ func (m *mirror) artifact(ctx context.Context, a *a2apb.Artifact, more, last boo
 		m.put(ctx, a, more, last)
 		return
 	}
-	have := m.gathered[a.GetArtifactId()]
-	if have == nil || !more {
-		if m.gathered == nil {
-			m.gathered = map[string]*a2apb.Artifact{}
+	id := a.GetArtifactId()
+	t := m.tails[id]
+	if t == nil || !more {
+		t = &tail{}
+		if !more {
+			t.head = a
 		}
-		if have == nil {
-			m.order = append(m.order, a.GetArtifactId())
+		if m.tails == nil {
+			m.tails = map[string]*tail{}
 		}
-		have = proto.CloneOf(a)
-	} else {
-		have.Parts = append(have.Parts, a.GetParts()...)
+		m.tails[id] = t
 	}
-	m.gathered[a.GetArtifactId()] = have
+	parts := t.take(a.GetParts(), last, m.Border.Open)
 	if last {
-		m.put(ctx, joined(have), false, true)
+		delete(m.tails, id)
 	}
+	if len(parts) == 0 && !(last && t.head == nil) {
+		return // it is told with what comes
+	}
+	head := a
+	if t.head != nil {
+		head, more = t.head, false
+	}
+	t.head = nil
+	m.put(ctx, &a2apb.Artifact{ArtifactId: id, Name: head.GetName(), Description: head.GetDescription(), Parts: parts, Metadata: head.GetMetadata()}, more, last)
 }
 
-// joined is an artifact whose chunks of text are one text, in which a token is whole.
-func joined(a *a2apb.Artifact) *a2apb.Artifact {
-	out := proto.CloneOf(a)
-	out.Parts = nil
-	for _, p := range a.GetParts() {
-		if n := len(out.Parts); n > 0 {
-			before, one := out.Parts[n-1].GetContent().(*a2apb.Part_Text)
-			after, two := p.GetContent().(*a2apb.Part_Text)
-			if one && two && out.Parts[n-1].GetMediaType() == p.GetMediaType() && p.GetMetadata() == nil {
-				before.Text += after.Text
-				continue
-			}
+// flush tells what is held of artifacts that the partner has not ended.
+func (m *mirror) flush(ctx context.Context) {
+	for _, id := range slices.Sorted(maps.Keys(m.tails)) {
+		if t := m.tails[id]; t.held != "" || t.head != nil {
+			m.artifact(ctx, &a2apb.Artifact{ArtifactId: id}, true, true)
 		}
-		out.Parts = append(out.Parts, proto.CloneOf(p))
 	}
-	return out
 }
 
 // put makes an artifact of the partner one of ours, unless it is there already.
@@ -162,9 +163,7 @@ func (m *mirror) put(ctx context.Context, a *a2apb.Artifact, more, last bool) {
 func (s *step) settle(ctx context.Context, m *mirror, done func(gate.Result)) (*agent.Outcome, error) {
 	var said []*a2apb.Part
 	var rows func(context.Context, *sql.Tx) error
-	for _, id := range m.order {
-		m.put(ctx, joined(m.gathered[id]), false, true)
-	}
+	m.flush(ctx)
 	if m.broken != nil {
 		return nil, m.broken
 	}

@@ -38,16 +38,6 @@ func TestATaskOfThePartnersIsMirrored(t *testing.T) {
 	})
 }
 
-func TestTokensInChunksAreResolvedWhenTheArtifactIsWhole(t *testing.T) {
-	r := onSQLite(t)
-	s := &scripted{on: func(string, map[string]any) any {
-		return stream(map[string]any{"task": job("WORKING", "")}, chunk("a", "dear "+token[:4], false, false), chunk("a", token[4:]+", hello", true, false), update("COMPLETED", ""))
-	}}
-	r.agree("acme", "a2a stream", serve(t, s), lasting)
-	p := r.start("p")
-	equal(t, "the artifact", artifacts(p.send(asks("m1", "acme/do", "write to Ada")).GetTask()), "a=dear Ada, hello")
-}
-
 // A replica that dies leaves a partner at work: another follows the same task.
 func TestAnotherReplicaGoesOnWithThePartnersTask(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, r *rig) {

@@ -47,6 +47,9 @@ func (b *Border) Leave(ctx context.Context, c a2aagent.Crossing, parts []*a2apb.
 	return cleared, nil
 }
 
+// Open gives how many bytes at the end of a text may be the beginning of a token.
+func (b *Border) Open(text string) int { return disclosure.Open(text) }
+
 // Arrive resolves in an answer the tokens of what was sealed, and records that it came.
 func (b *Border) Arrive(_ context.Context, c a2aagent.Crossing, sealed []byte, parts []*a2apb.Part) ([]*a2apb.Part, a2aagent.Record, error) {
 	bytes, digest := crossing.Measure(parts)
