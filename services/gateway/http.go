@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 	"sabha.dev/services/gateway/internal/edge"
 	"sabha.dev/services/gateway/internal/kap"
 	"sabha.dev/services/gateway/internal/legacy"
+	"sabha.dev/services/gateway/internal/notices"
 )
 
 // Bounds of an HTTP connection.
@@ -79,14 +81,24 @@ func (r *Running) serveHTTP(c Config, guard *edge.Guard, source *cards.Source, p
 	if r.publicTLS != nil {
 		public = r.publicTLS.Web(public, r.authorities())
 	}
-	own := handler{paths: paths, a2a: a2a, guard: guard, people: map[string]http.Handler{}, challenges: []string{`Basic realm="a2a", charset="UTF-8"`, `ApiKey realm="a2a", header="X-API-Key"`}}
+	own := handler{paths: paths, a2a: a2a, guard: guard, challenges: []string{`Basic realm="a2a", charset="UTF-8"`, `ApiKey realm="a2a", header="X-API-Key"`}}
 	if r.clients != nil {
 		own.challenges = append(own.challenges, `ClientCertificate realm="a2a"`)
 	}
-	for _, s := range r.people {
-		if own.people[s.Path], err = s.Handler(r.innerConn, edge.MaxRequest); err != nil {
+	if slices.Contains(c.services(), registry) {
+		conn, err := r.base.Peer(registry)
+		if err != nil {
 			return err
 		}
+		// It is under a path of people's, so it comes first.
+		own.under = append(own.under, under{notices.Path, &notices.Handler{Guard: guard, Partners: conn, MaxBody: edge.MaxRequest, Log: r.base.Log}})
+	}
+	for _, s := range r.people {
+		h, err := s.Handler(r.innerConn, edge.MaxRequest)
+		if err != nil {
+			return err
+		}
+		own.under = append(own.under, under{s.Path, h})
 	}
 	r.serveWeb(public, own)
 	if c.HTTP == "" {
@@ -158,12 +170,18 @@ func read(h http.Handler) http.Handler {
 type handler struct {
 	paths map[string]http.Handler
 	a2a   http.Handler
-	// people serves what begins with its paths.
-	people map[string]http.Handler
-	guard  *edge.Guard
+	// under are served what begins with their paths, the first that fits.
+	under []under
+	guard *edge.Guard
 	// challenges of a 401 beside the one for bearer tokens, which the bindings make. The
 	// last two are of no registered scheme: they tell people which kinds there are.
 	challenges []string
+}
+
+// under is a handler of all paths that begin with one.
+type under struct {
+	path    string
+	handler http.Handler
 }
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -187,9 +205,9 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		own.ServeHTTP(w, r)
 		return
 	}
-	for path, own := range h.people {
-		if strings.HasPrefix(r.URL.Path, path) {
-			own.ServeHTTP(w, r)
+	for _, own := range h.under {
+		if strings.HasPrefix(r.URL.Path, own.path) {
+			own.handler.ServeHTTP(w, r)
 			return
 		}
 	}

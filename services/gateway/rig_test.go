@@ -157,7 +157,7 @@ func start(t testing.TB, change ...func(*gateway.Config)) *rig {
 		nats: natstest.New(t).Connect(t), logs: &syncBuffer{c: make(chan struct{}, 1)}, backstage: map[string]*service.Running{},
 	}
 	ring := identity.Keyring{}
-	for _, s := range []string{"gateway", "planner", "research", "review"} {
+	for _, s := range []string{"gateway", "planner", "research", "review", "partners"} {
 		public, private, err := ed25519.GenerateKey(nil)
 		if err != nil {
 			t.Fatal(err)

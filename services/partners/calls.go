@@ -4,31 +4,30 @@ import (
 	"context"
 	"database/sql"
 	"math/rand/v2"
-	"net/http"
 	"strings"
 	"time"
 
 	"google.golang.org/grpc"
 
 	"sabha.dev/chassis/engine"
+	"sabha.dev/chassis/push"
 	"sabha.dev/chassis/service"
+	"sabha.dev/chassis/taskstore"
 	"sabha.dev/services/partners/internal/a2aagent"
 	"sabha.dev/services/partners/internal/agreement"
 	"sabha.dev/services/partners/internal/border"
 	"sabha.dev/services/partners/internal/call"
 	"sabha.dev/services/partners/internal/crossing"
+	"sabha.dev/services/partners/internal/notice"
 	"sabha.dev/services/partners/internal/remote"
 	"sabha.dev/services/partners/internal/sqlstore"
 )
 
-// HookPath is where partners notify us of their tasks; the secret of a call follows.
-const HookPath = a2aagent.HookPath
-
 // calls are the calls of partners: the agent that makes them, and the receiver of what
 // partners tell of their tasks.
 type calls struct {
-	a2aagent.Receiver
 	agent  *a2aagent.Agent
+	heard  *notice.Receiver
 	store  *call.Store
 	base   *service.Base
 	engine *engine.Engine
@@ -38,24 +37,27 @@ type calls struct {
 	border    *border.Border
 }
 
-func newCalls(ctx context.Context, c Config, b *service.Base, e *edge, known *sqlstore.Store, client *remote.Client) (*calls, error) {
+func newCalls(ctx context.Context, c Config, b *service.Base, e *edge, known *sqlstore.Store, keys notice.Keys, client *remote.Client) (*calls, error) {
 	k := &calls{store: call.NewStore(b.DB, b.Clock), base: b, book: e.book}
 	var err error
 	if k.crossings, err = crossing.Open(ctx, b.DB, k.later); err != nil {
 		return nil, err
 	}
 	k.border = border.New(b.Clock, k.crossings)
-	k.Receiver = a2aagent.Receiver{Hooked: k.store.Hooked, Resume: k.resume, Log: b.Log}
 	config := a2aagent.Config{
 		Directory: known, Book: e.book, Gate: e.gate, Border: k.border, Client: client, Calls: k.store,
 		Review: func() (grpc.ClientConnInterface, error) { return b.Peer("review") },
 		Clock:  b.Clock, Log: b.Log, Jitter: rand.Float64,
 	}
 	if c.Callback != "" {
-		config.Hooks = strings.TrimSuffix(c.Callback, "/") + HookPath
+		config.Hooks = strings.TrimSuffix(c.Callback, "/") + push.ReceiverPath
 	}
 	k.agent = a2aagent.New(config)
-	return k, nil
+	counts, err := notice.NewCounts(b.Metrics())
+	k.heard = notice.New(notice.Config{
+		Directory: known, Keys: keys, Calls: k.store, Resume: k.resume, Hooks: config.Hooks, Clock: b.Clock, Log: b.Log, Counts: counts,
+	})
+	return k, err
 }
 
 // begin is called when the engine is there, before it runs anything.
@@ -64,8 +66,8 @@ func (k *calls) begin(e *engine.Engine) {
 	e.Beside(k.clear)
 }
 
-func (k *calls) resume(ctx context.Context, task string) error {
-	return k.engine.Resume(ctx, task, nil)
+func (k *calls) resume(ctx context.Context, task string, rows taskstore.Rows) error {
+	return k.engine.Resume(ctx, task, rows)
 }
 
 func (k *calls) later(what string, rows func(context.Context, *sql.Tx) error) {
@@ -104,5 +106,3 @@ func (k *calls) clearOnce(ctx context.Context) error {
 	}
 	return err
 }
-
-var _ http.Handler = (*calls)(nil)

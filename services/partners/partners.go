@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net/http"
 	"net/url"
 	"sync"
 	"time"
@@ -26,6 +25,7 @@ import (
 	"sabha.dev/services/partners/internal/crossing"
 	"sabha.dev/services/partners/internal/desk"
 	"sabha.dev/services/partners/internal/finder"
+	"sabha.dev/services/partners/internal/notice"
 	"sabha.dev/services/partners/internal/registry"
 	"sabha.dev/services/partners/internal/remote"
 	"sabha.dev/services/partners/internal/sqlstore"
@@ -45,8 +45,8 @@ type Config struct {
 	Reports string `yaml:"reports"`
 	// Contracts is the folder of golden tasks, one file a partner; empty for none.
 	Contracts string `yaml:"contracts"`
-	// Callback is the URL under which partners reach [HookPath] to notify us of their tasks,
-	// for example https://agents.example.com; empty: they are not asked to.
+	// Callback is the gateway's URL as partners reach it to notify us of their tasks, for
+	// example https://agents.example.com; empty: they are not asked to.
 	Callback string `yaml:"callback"`
 	// Identity is who we say that we are where a protocol asks.
 	Identity Identity `yaml:"identity"`
@@ -134,7 +134,7 @@ func build(ctx context.Context, c Config, b *service.Base) (_ *service.Persona, 
 		return nil, err
 	}
 	client := remote.New(remote.Config{Clock: b.Clock, Settings: edge.settings(c.Networks), Identity: c.Identity.shown()})
-	calls, err := newCalls(ctx, c, b, edge, store, client)
+	calls, err := newCalls(ctx, c, b, edge, store, known, client)
 	if err != nil {
 		return nil, err
 	}
@@ -154,15 +154,15 @@ func build(ctx context.Context, c Config, b *service.Base) (_ *service.Persona, 
 			Skills:      []agent.Skill{finder.New(store)}, Lookup: calls.agent.Lookup, Extended: calls.agent.Extended,
 		},
 		Engine: calls.begin,
-		HTTP:   map[string]http.Handler{HookPath: calls},
 		Services: func(s grpc.ServiceRegistrar) {
 			desk.Register(s, known)
 			edge.serve(s)
 			behaviour.register(s)
+			partnersv1.RegisterNotificationServiceServer(s, calls.heard)
 			partnersv1.RegisterCrossingServiceServer(s, &crossing.RPC{Ledger: calls.crossings})
 		},
 		Watches: map[string]func() (*eventlog.Watcher, error){"partners": changes.Watch},
-		Policy:  policies(desk.Policy(), attainment.Policy(), behaviour.policy(), crossing.Policy()),
+		Policy:  policies(desk.Policy(), attainment.Policy(), behaviour.policy(), crossing.Policy(), notice.Policy()),
 		Close: func() error {
 			stop()
 			jobs.Wait()

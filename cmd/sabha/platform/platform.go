@@ -257,7 +257,7 @@ func (p *Platform) startPersonas(ctx context.Context) error {
 		validator.New(validator.Config{Config: p.config(validator.Name), Policy: p.options.Thresholds}),
 		research.New(research.Config{Config: p.config(research.Name), Documents: p.options.Docs}),
 		review.New(review.Config{Config: p.config(review.Name), Policy: p.options.ReviewPolicy}),
-		partners.New(partners.Config{Config: p.config(partners.Name), Agreements: p.options.Agreements}),
+		partners.New(partners.Config{Config: p.config(partners.Name), Agreements: p.options.Agreements, Callback: p.options.PublicURL}),
 		planner.New(planner.Config{Config: p.config(planner.Name), Playbooks: p.options.Playbooks, Model: p.options.Model, Agents: p.options.Agents}),
 	}, p.options.Extra...)
 	running := make([]*service.Running, len(definitions))

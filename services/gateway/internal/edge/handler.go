@@ -43,6 +43,15 @@ func (g *Guard) Identify(req *http.Request) (identity.Call, error) {
 	return call, err
 }
 
+// Notifies counts a notification that somebody without credentials sends, from an address
+// that may send as many as a caller who is known may call.
+func (g *Guard) Notifies(address string) error {
+	return g.take(g.callers, "notifier "+ClientName(address))
+}
+
+// Guesses counts one that nobody waits for, as credentials are counted that are not good.
+func (g *Guard) Guesses(address string) error { return g.take(g.strangers, ClientName(address)) }
+
 // refuse answers with the error body of HTTP+JSON (specification 11.6).
 func refuse(w http.ResponseWriter, err error) {
 	s := fault.Status(err)

@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"sabha.dev/chassis/push"
 )
 
 // Names of bindings in metrics.
@@ -22,6 +24,7 @@ const (
 	viaMCP  = "mcp"
 	viaCard = "card"
 	viaKAP  = "kap"
+	viaPush = "push"
 )
 
 // counts are what the edge counts of requests.
@@ -88,6 +91,8 @@ func (c *counts) answered(q *Request, answer int, now time.Time) {
 		binding, method = viaKAP, "Ask"
 	case q.path == "/.well-known/agent.json":
 		binding, method = viaKAP, "GetCard"
+	case strings.HasPrefix(q.path, push.ReceiverPath):
+		binding, method = viaPush, "TakeNotification"
 	case q.path == "/mcp":
 		binding, method = viaMCP, "MCP"
 	case strings.HasSuffix(strings.TrimSuffix(q.path, "/"), "/rpc"):

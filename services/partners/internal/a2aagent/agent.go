@@ -99,8 +99,8 @@ type Config struct {
 	Calls     *call.Store
 	// Review is the connection to the review agent.
 	Review func() (grpc.ClientConnInterface, error)
-	// Hooks is the URL under which partners reach [Receiver], without the secret; empty:
-	// partners are not asked to notify us.
+	// Hooks is the URL under which partners notify us, without the secret; empty: they are
+	// not asked to.
 	Hooks string
 	Clock clock.Clock
 	Log   *slog.Logger

@@ -51,10 +51,16 @@ func (s *step) follow(ctx context.Context) (*agent.Outcome, error) {
 	}
 }
 
-// look hears how the partner's task stands: over a stream as long as that says something,
+// look hears how the partner's task stands: by what it has notified us of, over a stream as long as that says something,
 // where the line to it was lost just now, else by asking.
 func (s *step) look(ctx context.Context) (*mirror, error) {
 	m := &mirror{step: s}
+	if told, err := m.told(ctx); told || err != nil {
+		if m.broken == nil {
+			m.broken = err
+		}
+		return m, err
+	}
 	bounded, cancel := context.WithTimeout(s.run.Outgoing(ctx), max(s.overdue().Sub(s.Clock.Now()), time.Second))
 	defer cancel()
 	if s.line.Streams && s.Polls == 0 {

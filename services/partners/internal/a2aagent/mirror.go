@@ -9,6 +9,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"sabha.dev/chassis/agent"
 	"sabha.dev/services/partners/internal/call"
@@ -38,6 +39,7 @@ func (m *mirror) settled() bool { return m.answer != nil || remote.Settled(m.sta
 func (m *mirror) take(ctx context.Context, ev *a2apb.StreamResponse) error {
 	m.say()
 	m.news = true
+	m.heardOf(call.PlaceOf(metadataOf(ev)))
 	switch p := ev.GetPayload().(type) {
 	case *a2apb.StreamResponse_Message:
 		m.answer = p.Message
@@ -55,6 +57,39 @@ func (m *mirror) take(ctx context.Context, ev *a2apb.StreamResponse) error {
 		m.artifact(ctx, p.ArtifactUpdate.GetArtifact(), p.ArtifactUpdate.GetAppend(), p.ArtifactUpdate.GetLastChunk())
 	}
 	return m.broken
+}
+
+func metadataOf(ev *a2apb.StreamResponse) *structpb.Struct {
+	switch p := ev.GetPayload().(type) {
+	case *a2apb.StreamResponse_Task:
+		return p.Task.GetMetadata()
+	case *a2apb.StreamResponse_StatusUpdate:
+		return p.StatusUpdate.GetMetadata()
+	case *a2apb.StreamResponse_ArtifactUpdate:
+		return p.ArtifactUpdate.GetMetadata()
+	}
+	return nil
+}
+
+func (m *mirror) heardOf(at call.Place) {
+	if at.After(m.Seen) {
+		m.Seen = at
+	}
+}
+
+// told takes the state that verified notifications tell of, where it is news. Without, the
+// partner has to be asked.
+func (m *mirror) told(ctx context.Context) (bool, error) {
+	if m.Hook == "" {
+		return false, nil
+	}
+	t, at, err := m.Calls.Told(ctx, m.Hook)
+	if err != nil || t == nil || !at.After(m.Seen) || t.GetId() != m.RemoteTask {
+		return false, err
+	}
+	m.heardOf(at)
+	m.Polls = max(m.Polls, 1) // what follows is told, too
+	return true, m.take(ctx, &a2apb.StreamResponse{Payload: &a2apb.StreamResponse_Task{Task: t}})
 }
 
 // adopt stores the partner's task before anything is made of it: whoever takes this task

@@ -2,6 +2,7 @@ package a2aagent_test
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -34,7 +36,9 @@ import (
 	"sabha.dev/services/partners/internal/a2aagent"
 	"sabha.dev/services/partners/internal/agreement"
 	"sabha.dev/services/partners/internal/call"
+	"sabha.dev/services/partners/internal/cardtrust"
 	"sabha.dev/services/partners/internal/gate"
+	"sabha.dev/services/partners/internal/notice"
 	"sabha.dev/services/partners/internal/partner"
 	"sabha.dev/services/partners/internal/remote"
 	"sabha.dev/services/partners/migrations"
@@ -63,6 +67,10 @@ type rig struct {
 	folder  string
 	reviews *people
 	hooks   string
+	// push is whether notifications need signatures, by the key trusted; signer signs them.
+	push    cardtrust.Mode
+	trusted ed25519.PublicKey
+	signer  ed25519.PrivateKey
 	// lease of replicas: long, since the clock jumps and renewals go by the machine's.
 	lease time.Duration
 
@@ -172,7 +180,7 @@ type replica struct {
 	rig   *rig
 	store *taskstore.Store
 	calls *call.Store
-	hooks *a2aagent.Receiver
+	heard *notice.Receiver
 	once  sync.Once
 }
 
@@ -207,9 +215,9 @@ func (r *rig) start(name string) *replica {
 	p.Engine, err = engine.New(cfg)
 	r.must(err)
 	r.must(p.Start(r.Context()))
-	p.hooks = &a2aagent.Receiver{Hooked: p.calls.Hooked, Log: log, Resume: func(ctx context.Context, id string) error {
-		return p.Resume(ctx, id, nil)
-	}}
+	counts, err := notice.NewCounts(prometheus.NewRegistry())
+	r.must(err)
+	p.heard = notice.New(notice.Config{Directory: r, Keys: r, Calls: p.calls, Resume: p.Resume, Hooks: r.hooks, Clock: r.clock, Log: log, Counts: counts})
 	r.Cleanup(func() {
 		p.die()
 		_ = p.store.Close(context.Background())
@@ -402,30 +410,6 @@ func status(state, text string) map[string]any {
 		s["message"] = map[string]any{"messageId": "m", "role": "ROLE_AGENT", "parts": []any{map[string]any{"text": text}}}
 	}
 	return s
-}
-
-// job is the partner's task; artifacts are ids and texts in turn.
-func job(state, text string, artifacts ...string) map[string]any {
-	t := map[string]any{"id": "theirs", "contextId": "their-context", "status": status(state, text)}
-	var list []any
-	for i := 0; i+1 < len(artifacts); i += 2 {
-		list = append(list, map[string]any{"artifactId": artifacts[i], "parts": []any{map[string]any{"text": artifacts[i+1]}}})
-	}
-	if list != nil {
-		t["artifacts"] = list
-	}
-	return t
-}
-
-func update(state, text string) any {
-	return map[string]any{"statusUpdate": map[string]any{"taskId": "theirs", "contextId": "their-context", "status": status(state, text)}}
-}
-
-func chunk(id, text string, more, last bool) any {
-	return map[string]any{"artifactUpdate": map[string]any{
-		"taskId": "theirs", "contextId": "their-context", "append": more, "lastChunk": last,
-		"artifact": map[string]any{"artifactId": id, "parts": []any{map[string]any{"text": text}}},
-	}}
 }
 
 // wrote is what a message that the partner got says: texts, then data.

@@ -1,6 +1,7 @@
 package a2aagent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"sabha.dev/chassis/agent"
 	"sabha.dev/services/partners/internal/call"
+	"sabha.dev/services/partners/internal/card"
 	"sabha.dev/services/partners/internal/gate"
 	"sabha.dev/services/partners/internal/remote"
 )
@@ -41,7 +43,7 @@ func (s *step) prepare(ctx context.Context) (*agent.Outcome, error) {
 	if s.Request, err = proto.Marshal(req); err != nil {
 		return nil, err
 	}
-	if s.Hook == "" && s.Hooks != "" && s.line.Pushes {
+	if s.Hook == "" && s.reachable() {
 		s.NewHook()
 	}
 	s.Sealed, s.Retries, s.Binding, s.Confirmed = cleared.Sealed, 0, s.line.Binding, false
@@ -53,6 +55,12 @@ func (s *step) prepare(ctx context.Context) (*agent.Outcome, error) {
 	return nil, s.save(ctx, cleared.Record.Rows)
 }
 
+// reachable tells whether the partner can be asked to notify us: an address of this machine
+// is none for others.
+func (s *step) reachable() bool {
+	return s.Hooks != "" && s.line.Pushes && (!card.Plain(s.Hooks) || card.Plain(s.partner.CardURL))
+}
+
 // request is what was decided to leave.
 func (s *step) request() (*a2apb.SendMessageRequest, error) {
 	req := &a2apb.SendMessageRequest{}
@@ -61,7 +69,7 @@ func (s *step) request() (*a2apb.SendMessageRequest, error) {
 	}
 	req.Configuration = &a2apb.SendMessageConfiguration{HistoryLength: new(int32)}
 	if s.Hook != "" {
-		req.Configuration.TaskPushNotificationConfig = &a2apb.TaskPushNotificationConfig{Url: s.Hooks + s.Hook, Token: s.Hook}
+		req.Configuration.TaskPushNotificationConfig = &a2apb.TaskPushNotificationConfig{Url: s.Hooks + s.Hook, Token: cmp.Or(s.Token, s.Hook)}
 	}
 	return req, nil
 }
@@ -99,6 +107,11 @@ func (s *step) send(ctx context.Context) (*agent.Outcome, error) {
 			}
 			return err
 		})
+	}
+	if s.Hook != "" && s.RemoteTask == "" && remote.KindOf(err) == remote.Refused {
+		// It may be the webhook that it does not take: it is asked once more without one.
+		s.Hook, s.Token = "", ""
+		return nil, s.save(ctx)
 	}
 	return s.heard(ctx, m, pass, err)
 }

@@ -3,9 +3,7 @@ package a2aagent_test
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -174,62 +172,6 @@ func TestATaskThatTakesLongIsParkedAndAskedFor(t *testing.T) {
 	done.Store(true)
 	r.jump(time.Hour)
 	equal(t, "the artifact", artifacts(p.comes(id, completed)), "a=made")
-}
-
-func TestAPartnerThatNotifiesWakesItsTask(t *testing.T) {
-	onBothEngines(t, func(t *testing.T, r *rig) {
-		var done atomic.Bool
-		var hook atomic.Value
-		s := &scripted{on: func(method string, params map[string]any) any {
-			if method == "SendMessage" {
-				c, _ := params["configuration"].(map[string]any)
-				push, _ := c["taskPushNotificationConfig"].(map[string]any)
-				hook.Store(push["url"])
-				return map[string]any{"task": job("SUBMITTED", "")}
-			}
-			if done.Load() {
-				return job("COMPLETED", "done")
-			}
-			return job("WORKING", "")
-		}}
-		r.hooks = "https://sabha.example/v1/partners/push/"
-		r.agree("acme", "a2a push", serve(t, s), "{budget: 24h}")
-		p := r.start("p")
-		id := p.begin(asks("m1", "acme/do", "work"))
-		rests := func() bool {
-			rec, err := p.store.Get(t.Context(), id)
-			r.must(err)
-			return rec.RunOwner == "" && rec.WakeAt.After(r.Now().Add(time.Minute))
-		}
-		r.soon("the task rests until it is notified", rests)
-		url, _ := hook.Load().(string)
-		secret, ok := strings.CutPrefix(url, r.hooks)
-		if !ok || len(secret) < 32 {
-			t.Fatalf("the webhook is %q", url)
-		}
-		notify := func(secret string) int {
-			w := httptest.NewRecorder()
-			p.hooks.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/partners/push/"+secret, strings.NewReader(`{"statusUpdate":{"taskId":"theirs"}}`)))
-			_, _ = io.Copy(io.Discard, w.Body)
-			return w.Code
-		}
-		if got := notify(strings.Repeat("x", 52)); got != http.StatusNotFound {
-			t.Errorf("a wrong secret is answered with %d", got)
-		}
-		// A notification alone completes nothing: the partner is asked.
-		before := len(s.seen())
-		if got := notify(secret); got != http.StatusNoContent {
-			t.Errorf("the notification is answered with %d", got)
-		}
-		r.soon("the partner was asked", func() bool { return len(s.seen()) > before })
-		r.soon("the task rests again", rests)
-		done.Store(true)
-		notify(secret)
-		equal(t, "the end", said(p.comes(id, completed)), "done")
-		if got := notify(secret); got != http.StatusNotFound {
-			t.Errorf("a notification after the end is answered with %d", got)
-		}
-	})
 }
 
 func TestACancelCancelsThePartnersTask(t *testing.T) {

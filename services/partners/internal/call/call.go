@@ -68,12 +68,16 @@ type Call struct {
 	Polls int `json:"polls,omitempty"`
 	// Failure is why the last attempt failed.
 	Failure string `json:"failure,omitempty"`
-	// Hook is the secret with which the partner may wake the task.
-	Hook string `json:"hook,omitempty"`
+	// Hook is the secret in the address of the partner's notifications, Token what they carry;
+	// empty for calls of before there was one, whose token is the secret.
+	Hook  string `json:"hook,omitempty"`
+	Token string `json:"token,omitempty"`
+	// Seen is the newest place of the partner's task that was heard of.
+	Seen Place `json:"seen,omitzero"`
 }
 
-// NewHook gives the call a secret for the partner's notifications.
-func (c *Call) NewHook() { c.Hook = rand.Text() + rand.Text() }
+// NewHook gives the call secrets for the partner's notifications.
+func (c *Call) NewHook() { c.Hook, c.Token = rand.Text()+rand.Text(), rand.Text() }
 
 // Store keeps calls.
 type Store struct {
@@ -119,17 +123,35 @@ func (s *Store) Put(c *Call) func(context.Context, *sql.Tx) error {
 // End takes out of a call what nobody needs after its end: what left, and the secrets.
 func (s *Store) End(c *Call) func(context.Context, *sql.Tx) error {
 	ended := *c
-	ended.Request, ended.Sealed, ended.Hook = nil, nil, ""
-	return s.Put(&ended)
+	ended.Request, ended.Sealed, ended.Hook, ended.Token = nil, nil, "", ""
+	put := s.Put(&ended)
+	if c.Hook == "" {
+		return put
+	}
+	return func(ctx context.Context, tx *sql.Tx) error {
+		if err := put(ctx, tx); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `DELETE FROM partner_states WHERE hook = $1`, digest(c.Hook))
+		return err
+	}
 }
 
-// Hooked gives the task that a partner's notification wakes, or "".
-func (s *Store) Hooked(ctx context.Context, secret string) (task string, err error) {
-	err = s.db.Read.QueryRowContext(ctx, `SELECT task FROM partner_calls WHERE hook = $1`, digest(secret)).Scan(&task)
+// Hooked gives the call whose notifications have a secret, or nil.
+func (s *Store) Hooked(ctx context.Context, secret string) (*Call, error) {
+	c := &Call{}
+	var body []byte
+	err := s.db.Read.QueryRowContext(ctx, `SELECT task, body FROM partner_calls WHERE hook = $1`, digest(secret)).Scan(&c.Task, &body)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
+		return nil, nil
 	}
-	return task, err
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(body, c); err != nil {
+		return nil, fmt.Errorf("call of task %s: %w", c.Task, err)
+	}
+	return c, nil
 }
 
 func digest(secret string) any {
@@ -143,6 +165,9 @@ func digest(secret string) any {
 // Clear removes calls that nothing has happened to since a time. Those of tasks that go on
 // are written at least as often as their budgets end.
 func (s *Store) Clear(ctx context.Context, before time.Time) (int64, error) {
+	if _, err := s.db.Write.ExecContext(ctx, `DELETE FROM partner_states WHERE updated_at < $1`, before.UnixNano()); err != nil {
+		return 0, err
+	}
 	res, err := s.db.Write.ExecContext(ctx, `DELETE FROM partner_calls WHERE updated_at < $1`, before.UnixNano())
 	if err != nil {
 		return 0, err

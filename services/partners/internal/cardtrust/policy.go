@@ -30,9 +30,10 @@ const (
 	Required  Mode = "required"
 )
 
-// Policy is what is believed of the cards of one partner.
+// Policy is what is believed of the cards and of the notifications of one partner.
 type Policy struct {
-	Mode Mode
+	// Mode is for cards, Push for notifications.
+	Mode, Push Mode
 	// Keys that are pinned.
 	Keys cardsig.KeySet
 	// JKU are the hosts, with a port where it is not 443, that keys may be fetched from; a
@@ -45,7 +46,7 @@ type Policy struct {
 // Default is the policy for a partner without an agreement: signatures are not needed,
 // and those that are there have to be good by keys that the card's own host publishes.
 func Default(cardURL string) Policy {
-	p := Policy{Mode: IfPresent}
+	p := Policy{Mode: IfPresent, Push: IfPresent}
 	if u, err := url.Parse(cardURL); err == nil && u.Host != "" {
 		p.JKU = []string{u.Host}
 	}
@@ -63,18 +64,19 @@ const (
 // folder of the agreement.
 func Parse(n strictyaml.Node, folder string) Policy {
 	var p Policy
-	f, ok := n.Fields("mode", "keys", "jku", "algorithms")
+	f, ok := n.Fields("mode", "push", "keys", "jku", "algorithms")
 	if !ok {
 		return p
 	}
 	if mode, ok := f.Need("mode"); ok {
-		// YAML reads a bare off as false.
-		if p.Mode = Mode(mode.Scalar()); p.Mode == "false" {
-			p.Mode = Off
-		}
-		if !slices.Contains([]Mode{Off, IfPresent, Required, ""}, p.Mode) {
-			mode.Problem("%q is unknown; write off, if-present or required", strictyaml.Clip(string(p.Mode)))
-		}
+		p.Mode = readMode(mode)
+	}
+	// Signatures that are not looked at on cards are not on notifications, unless that is said.
+	if p.Push = IfPresent; p.Mode == Off {
+		p.Push = Off
+	}
+	if push, ok := f.Get("push"); ok {
+		p.Push = readMode(push)
 	}
 	if keys, ok := f.Get("keys"); ok {
 		p.Keys = readKeys(keys, folder)
@@ -85,10 +87,21 @@ func Parse(n strictyaml.Node, folder string) Policy {
 	if list, ok := f.Get("algorithms"); ok {
 		p.Algorithms = readAlgorithms(list)
 	}
-	if p.Mode == Required && len(p.Keys) == 0 && len(p.JKU) == 0 {
+	if (p.Mode == Required || p.Push == Required) && len(p.Keys) == 0 && len(p.JKU) == 0 {
 		n.Problem("signatures are required and nobody's are believed; name key files with keys, or hosts that publish them with jku")
 	}
 	return p
+}
+
+func readMode(n strictyaml.Node) Mode {
+	m := Mode(n.Scalar())
+	if m == "false" { // YAML reads a bare off as false.
+		m = Off
+	}
+	if !slices.Contains([]Mode{Off, IfPresent, Required, ""}, m) {
+		n.Problem("%q is unknown; write off, if-present or required", strictyaml.Clip(string(m)))
+	}
+	return m
 }
 
 func readKeys(n strictyaml.Node, folder string) cardsig.KeySet {

@@ -72,7 +72,7 @@ func (c *Checker) Check(ctx context.Context, p Policy, f *fetch.Fetcher, read *c
 	}
 	var away error
 	v := &cardsig.Verifier{Clock: c.clock, Algorithms: p.Algorithms, Keys: func(ctx context.Context, id, jku string) (cardsig.Key, error) {
-		k, err := c.key(ctx, p, f, id, jku)
+		k, err := c.Key(ctx, p, f, id, jku)
 		if errors.Is(err, ErrUnreachable) {
 			away = err
 		}
@@ -96,8 +96,8 @@ func refuse(format string, args ...any) *fault.Error {
 	return fault.New(fault.CardRefused, "the card is not believed: "+format, args...)
 }
 
-// key finds the key that a signature names: a pinned one first.
-func (c *Checker) key(ctx context.Context, p Policy, f *fetch.Fetcher, id, jku string) (cardsig.Key, error) {
+// Key finds the key that a signature names: a pinned one first.
+func (c *Checker) Key(ctx context.Context, p Policy, f *fetch.Fetcher, id, jku string) (cardsig.Key, error) {
 	if k, ok := p.Keys[id]; ok {
 		return k, nil
 	}

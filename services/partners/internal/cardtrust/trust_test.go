@@ -225,13 +225,22 @@ func TestAPolicyIsReadFromItsSection(t *testing.T) {
 	if _, ok := p.Keys["release"]; !ok {
 		t.Error("a PEM file is not found by its name")
 	}
-	if p, err := parsePolicy(t, "mode: off\n"); err != nil || p.Mode != cardtrust.Off {
-		t.Errorf("off: %+v, %v", p, err)
+	for text, want := range map[string][2]cardtrust.Mode{
+		"mode: off\n":                                       {cardtrust.Off, cardtrust.Off},
+		"mode: required\njku: [a.example]\n":                {cardtrust.Required, cardtrust.IfPresent},
+		"mode: off\npush: required\nkeys: [partner.json]\n": {cardtrust.Off, cardtrust.Required},
+		"mode: if-present\npush: off\n":                     {cardtrust.IfPresent, cardtrust.Off},
+	} {
+		if p, err := parsePolicy(t, text); err != nil || [2]cardtrust.Mode{p.Mode, p.Push} != want {
+			t.Errorf("%q: %q and %q for notifications, want %q; %v", text, p.Mode, p.Push, want, err)
+		}
 	}
 	for text, want := range map[string]string{
 		"mode: sometimes\n":                                      `partner.yaml:1: mode: "sometimes" is unknown; write off, if-present or required`,
 		"keys: []\n":                                             `the key "mode" is missing`,
 		"mode: required\n":                                       "nobody's are believed",
+		"mode: off\npush: required\n":                            "nobody's are believed",
+		"mode: off\npush: always\n":                              `partner.yaml:2: push: "always" is unknown; write off, if-present or required`,
 		"mode: if-present\nkeys: [none.json]\n":                  "none.json does not exist",
 		"mode: if-present\nkeys: [cert.pem]\n":                   `holds no public key (BEGIN PUBLIC KEY), it holds "CERTIFICATE"`,
 		"mode: if-present\nkeys: [empty.json]\n":                 "holds no public key with an id",

@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"sabha.dev/chassis/cardsig"
 	"sabha.dev/chassis/clock"
+	"sabha.dev/chassis/push"
 	"sabha.dev/services/partners/internal/card"
 	"sabha.dev/services/partners/internal/cardtrust"
 	"sabha.dev/services/partners/internal/fetch"
@@ -133,12 +136,36 @@ func (r *Registry) believed(ctx context.Context, c *card.Card, o card.Origin, ru
 	if err != nil {
 		return "", err
 	}
-	policy := rules.Signatures
-	if policy == nil {
-		d := cardtrust.Default(o.URL)
-		policy = &d
+	return r.trust.Check(ctx, rules.policy(o.URL), f, c)
+}
+
+// policy is what is believed of whom a card at a URL describes.
+func (r Rules) policy(cardURL string) cardtrust.Policy {
+	if r.Signatures != nil {
+		return *r.Signatures
 	}
-	return r.trust.Check(ctx, *policy, f, c)
+	return cardtrust.Default(cardURL)
+}
+
+// Notified says whether the notifications of a partner need signatures.
+func (r *Registry) Notified(p *partner.Partner) cardtrust.Policy {
+	return r.rules(p.ID).policy(p.CardURL)
+}
+
+// NotifierKey finds the key that the signature of a partner's notification names. Where
+// that does not say where it is published, it is looked for beside the card, if the host of
+// the card is one that keys are taken from. The error holds [cardtrust.ErrUnreachable] when
+// keys cannot be fetched at the moment.
+func (r *Registry) NotifierKey(ctx context.Context, p *partner.Partner, id, jku string) (cardsig.Key, error) {
+	rules := r.rules(p.ID)
+	f, err := r.fetcher(rules)
+	if err != nil {
+		return cardsig.Key{}, err
+	}
+	if u, err := url.Parse(p.CardURL); jku == "" && err == nil && u.Host != "" {
+		jku = u.Scheme + "://" + u.Host + push.KeysPath
+	}
+	return r.trust.Key(ctx, rules.policy(p.CardURL), f, id, jku)
 }
 
 // origin is where the card of a partner comes from.

@@ -33,6 +33,11 @@ func checkAnswer(res *a2apb.StreamResponse, sent *a2apb.Message) error {
 	return failure(Invalid, "the partner answered with neither a message nor a task")
 }
 
+// CheckEvent checks the form of an event of a task, and that it is of the one with this id.
+func CheckEvent(ev *a2apb.StreamResponse, task string) error {
+	return (&course{task: task, any: true, each: func(*a2apb.StreamResponse) error { return nil }}).next(ev)
+}
+
 func checkMessage(m *a2apb.Message) error {
 	if m == nil || len(m.GetParts()) == 0 {
 		return failure(Invalid, "the partner answered with a message that says nothing")
