@@ -230,7 +230,7 @@ func TestWhatARequestComesTo(t *testing.T) {
 		"a result":               {body: asked("ask"), headers: key, code: 200, status: "success", says: "made"},
 		"an answer":              {body: asked("tell"), headers: key, code: 200, status: "success", says: "/admin ["},
 		"a failure":              {body: asked("give-up"), headers: key, code: 200, status: "error", says: "I give up."},
-		"a question":             {body: asked("question"), headers: key, code: 200, status: "pending", says: "Which one? KAP has no way to say more"},
+		"a question":             {body: asked("question"), headers: key, code: 200, status: "pending", says: "Which one? To answer, send a request with a new id and this taskId in its context."},
 		"an agent's own refusal": {body: asked("fail"), headers: key, code: 400, status: "error", reason: "INVALID_ARGUMENT", says: "say something else"},
 		"an agent that is away":  {body: asked("broken"), headers: key, code: 500, status: "error", reason: "UNAVAILABLE", says: "try again later"},
 		"no such capability":     {body: asked("fly"), headers: key, code: 400, status: "error", reason: "UNKNOWN_CAPABILITY", says: "names: ask, create-ticket, hold"},

@@ -52,6 +52,7 @@ func (p *persona) agent(name string) agent.Agent {
 			{ID: "question", Name: "Question", Description: "Asks back.", Run: func(context.Context, agent.Run) (agent.Outcome, error) {
 				return agent.InputRequired(agent.Text("Which one?")), nil
 			}},
+			{ID: "which", Name: "Which", Description: "Asks which colour.", Run: p.which},
 			{ID: "fail", Name: "Fail", Description: "Answers with an error.", Anonymous: true, Answer: p.fail},
 		},
 		Extended: func(_ context.Context, who identity.Principal, card *a2apb.AgentCard) error {
@@ -104,6 +105,17 @@ func (p *persona) slow(ctx context.Context, _ *agent.Request) (*a2apb.Message, e
 func (p *persona) echo(_ context.Context, r *agent.Request) (*a2apb.Message, error) {
 	list, err := structpb.NewValue([]any{"a", "list"})
 	return agent.Message(append(r.Message.GetParts(), &a2apb.Part{Content: &a2apb.Part_Data{Data: list}})...), err
+}
+
+// which asks for a colour until it is told one.
+func (p *persona) which(_ context.Context, r agent.Run) (agent.Outcome, error) {
+	all := r.Task().GetHistory()
+	colour := agent.TextOf(all[len(all)-1].GetParts())
+	if colour != "red" && colour != "blue" {
+		colours, err := agent.Data(map[string]any{"colours": []any{"red", "blue"}})
+		return agent.InputRequired(agent.Text("Which colour?"), colours), err
+	}
+	return agent.Completed(agent.Text("a " + colour + " hat")), nil
 }
 
 func (p *persona) fail(context.Context, *agent.Request) (*a2apb.Message, error) {

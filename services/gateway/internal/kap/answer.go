@@ -48,9 +48,17 @@ type field struct {
 	Problem string `json:"problem"`
 }
 
-// state is the data of an answer about a task that has no result.
+// state is the data of an answer about a task that has no result. Question is what it
+// needs to know, and Answer what context of a request says that answers it.
 type state struct {
-	State string `json:"state"`
+	State    string         `json:"state"`
+	Question string         `json:"question,omitempty"`
+	Details  any            `json:"details,omitempty"`
+	Answer   *answerContext `json:"answer,omitempty"`
+}
+
+type answerContext struct {
+	TaskID string `json:"taskId"`
 }
 
 // refused is the answer to a request of which no result came. Conditions that KAP
@@ -104,7 +112,7 @@ const (
 func told(t *a2apb.Task) answer {
 	s := t.GetStatus()
 	said := agent.TextOf(s.GetMessage().GetParts())
-	a := answer{Status: pending, code: http.StatusOK, Metadata: facts{TaskID: t.GetId()}, Data: state{stateName(s.GetState())}}
+	a := answer{Status: pending, code: http.StatusOK, Metadata: facts{TaskID: t.GetId()}, Data: state{State: stateName(s.GetState())}}
 	switch s.GetState() {
 	case a2apb.TaskState_TASK_STATE_COMPLETED:
 		a.Status, a.Data = success, nil
@@ -122,7 +130,11 @@ func told(t *a2apb.Task) answer {
 			a.Output = "The request ended without a result: " + stateName(s.GetState()) + "."
 		}
 	case a2apb.TaskState_TASK_STATE_INPUT_REQUIRED:
-		a.Output = strings.TrimSpace(said + " KAP has no way to say more: answer task " + t.GetId() + " by A2A, or send a new request that says all.")
+		asks := state{State: stateName(s.GetState()), Question: said, Answer: &answerContext{t.GetId()}}
+		if data := agent.DataOf(s.GetMessage().GetParts()); data != nil {
+			asks.Details = data.AsInterface()
+		}
+		a.Data, a.Output = asks, strings.TrimSpace(said+" To answer, send a request with a new id and this taskId in its context.")
 	default:
 		a.Output, a.retryAfter = strings.TrimSpace(said+" "+again), pollAfter
 	}

@@ -30,8 +30,10 @@ func (c Capability) message(q Request, p identity.Principal) (*a2apb.SendMessage
 			m.Metadata.Fields[name] = structpb.NewStringValue(value)
 		}
 	}
-	set(ext.Skill, c.Skill)
-	set(ext.Playbook, c.Playbook)
+	if m.TaskId = q.Task; q.Task == "" { // an answer goes to what its task is at
+		set(ext.Skill, c.Skill)
+		set(ext.Playbook, c.Playbook)
+	}
 	from := &structpb.Struct{Fields: map[string]*structpb.Value{}}
 	for name, said := range map[string]string{"id": q.From.ID, "name": q.From.Name, "organization": q.From.Organization} {
 		if said != "" {
@@ -41,7 +43,7 @@ func (c Capability) message(q Request, p identity.Principal) (*a2apb.SendMessage
 	m.Metadata.Fields[ext.KAP] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
 		"capability": structpb.NewStringValue(c.ID), "from": structpb.NewStructValue(from),
 	}})
-	if q.Thread != "" {
+	if q.Thread != "" && q.Task == "" {
 		// A caller's names of conversations are its own.
 		sum := sha256.Sum256([]byte(p.Key() + "\x00" + q.Thread))
 		m.ContextId = "kap-" + hex.EncodeToString(sum[:16])
@@ -61,9 +63,9 @@ func (c Capability) message(q Request, p identity.Principal) (*a2apb.SendMessage
 
 // metadata of the call that sends the message: what another organisation's agent says is
 // nothing to act on unseen.
-func (c Capability) metadata() metadata.MD {
+func (c Capability) metadata(q Request) metadata.MD {
 	md := metadata.Pairs(ext.MetadataVersion, engine.Protocol, ext.MetadataClientVersion, Version, ext.MetadataIntegrity, string(label.Untrusted))
-	if c.RequiresConfirmation {
+	if c.RequiresConfirmation && q.Task == "" {
 		md.Set(ext.MetadataConfirm, ascii(c.Name+": "+c.Description))
 	}
 	return md

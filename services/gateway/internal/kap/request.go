@@ -20,6 +20,8 @@ type Request struct {
 	From From
 	// Thread is the caller's name of the conversation; empty for none.
 	Thread string
+	// Task whose question the request answers; empty: it asks for something new.
+	Task string
 	// Metadata are the parameters of the capability; nil for none.
 	Metadata map[string]any
 	// Wait is how long the answer is waited for.
@@ -54,7 +56,7 @@ func Decode(body []byte) (Request, error) {
 	from := f.within("from")
 	q.From = From{from.name("id", maxName), from.name("name", maxName), from.name("organization", maxName)}
 	context := f.within("context")
-	q.Thread = context.name("threadId", maxThread)
+	q.Thread, q.Task = context.name("threadId", maxThread), context.name("taskId", maxName)
 	q.Metadata = context.within("metadata").object
 	q.Wait = inTime(f.milliseconds("timeout", defaultWait, longestWait))
 	if at := f.text("timestamp"); at != "" {

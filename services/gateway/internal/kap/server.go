@@ -178,15 +178,39 @@ func (e *exchange) ask() (*a2apb.Message, *a2apb.Task, error) {
 	if call.Principal.Anonymous() && !known.Anonymous {
 		return nil, nil, fault.New(fault.Unauthenticated, "capability %s needs a caller who is known; send an API key or a token", known.ID)
 	}
-	if err := fits(known.schema, q.Metadata); err != nil {
+	if q.Task == "" {
+		err = fits(known.schema, q.Metadata)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	send, err := known.message(q, call.Principal)
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx := metadata.NewIncomingContext(traced(e.r), known.metadata())
-	return s.follow(identity.WithCall(ctx, call), send, q.Wait)
+	ctx := metadata.NewIncomingContext(traced(e.r), known.metadata(q))
+	m, t, err := s.follow(identity.WithCall(ctx, call), send, q.Wait)
+	return m, t, unanswerable(q, err)
+}
+
+// unanswerable says of an error about the task that a request answers what is wrong with
+// the request.
+func unanswerable(q Request, err error) error {
+	reason := fault.Reason("")
+	if f := fault.As(err); f != nil {
+		reason = f.Reason
+	} else if f := fault.FromStatus(err); f != nil {
+		reason = f.Reason
+	}
+	switch {
+	case q.Task == "":
+		return err
+	case reason == fault.TaskNotFound:
+		return fault.Invalid("context.taskId", "names no task of yours; send the metadata.taskId of the answer that asks")
+	case reason == fault.UnsupportedOperation:
+		return fault.Invalid("context.taskId", "is of a task that does not wait for an answer; send a new request without it")
+	}
+	return err
 }
 
 // traced is the context of a request with its place in a trace, where no span has one.
