@@ -289,6 +289,9 @@ func TestOperatorsSeePlaybooks(t *testing.T) {
 			if want := map[string]int64{"TASK_STATE_COMPLETED": 2, "TASK_STATE_FAILED": 1}; !maps.Equal(p.GetRuns(), want) || p.GetSteps() != 3 || p.GetLastRunAt().AsTime().Before(before) || p.GetLastRunAt().AsTime().After(time.Now().Add(time.Minute)) {
 				t.Errorf("%v", p)
 			}
+			if b := p.GetBudgets(); len(b) != 3 || b[0].GetStep() != "flight" || b[0].GetAgent() != "worker" || b[0].GetSeconds() != 60 {
+				t.Errorf("budgets %v", b)
+			}
 		}
 		if want := []string{"chain@1", "compute@1", "general@2", "trip@2"}; !slices.Equal(names, want) {
 			t.Fatalf("playbooks %q, want %q", names, want)

@@ -17,7 +17,7 @@ test("agents are shown with their health, version, card, skills, bindings and fi
     const card = page.locator(`#agent-${name}`);
     await card.getByText("answers", { exact: true }).waitFor();
     await card.getByText("card valid").waitFor();
-    assert.match(await card.locator(".card-facts").textContent(), /version \S+/);
+    assert.match(await card.locator(".card-facts", { hasText: "version" }).textContent(), /version \S+/);
   }
   const research = page.locator("#agent-research");
   await research.locator("summary", { hasText: "2 skills" }).click();
@@ -32,9 +32,10 @@ test("agents are shown with their health, version, card, skills, bindings and fi
 
   // What is opened stays open when calls come into the figures.
   await ask({ text: "How often are backups taken?" });
-  const skill = research.locator("dl > div", { hasText: "investigate" }).first();
-  await skill.getByText("1 in the last hour").waitFor();
-  await skill.getByText(/half within [\d.]+ m?s, 95 % within [\d.]+ m?s/).waitFor();
+  await research.getByText("1 call in the last hour").waitFor();
+  await research.getByText("0.0 % failed").waitFor();
+  const health = research.getByRole("row", { name: /investigate/ });
+  assert.match(await health.textContent(), /investigate1\s*[\d.]+ m?s[\d.]+ m?s.*within budget.*general/s);
   assert.ok(await research.locator("pre").isVisible());
 
   await research.locator("dl > div", { hasText: "search" }).first().getByRole("link", { name: "Try it" }).click();

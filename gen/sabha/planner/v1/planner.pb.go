@@ -892,8 +892,11 @@ type PlaybookSummary struct {
 	Risk        string                 `protobuf:"bytes,5,opt,name=risk,proto3" json:"risk,omitempty"`
 	Steps       int32                  `protobuf:"varint,6,opt,name=steps,proto3" json:"steps,omitempty"`
 	// Requests by state name.
-	Runs          map[string]int64       `protobuf:"bytes,7,rep,name=runs,proto3" json:"runs,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
-	LastRunAt     *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=last_run_at,json=lastRunAt,proto3" json:"last_run_at,omitempty"`
+	Runs      map[string]int64       `protobuf:"bytes,7,rep,name=runs,proto3" json:"runs,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	LastRunAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=last_run_at,json=lastRunAt,proto3" json:"last_run_at,omitempty"`
+	// How long one attempt of each step may take. Steps at which people decide are left out:
+	// their time stands still.
+	Budgets       []*StepBudget `protobuf:"bytes,9,rep,name=budgets,proto3" json:"budgets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -984,6 +987,81 @@ func (x *PlaybookSummary) GetLastRunAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *PlaybookSummary) GetBudgets() []*StepBudget {
+	if x != nil {
+		return x.Budgets
+	}
+	return nil
+}
+
+type StepBudget struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Step          string                 `protobuf:"bytes,1,opt,name=step,proto3" json:"step,omitempty"`
+	Agent         string                 `protobuf:"bytes,2,opt,name=agent,proto3" json:"agent,omitempty"`
+	Skill         string                 `protobuf:"bytes,3,opt,name=skill,proto3" json:"skill,omitempty"`
+	Seconds       float64                `protobuf:"fixed64,4,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StepBudget) Reset() {
+	*x = StepBudget{}
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StepBudget) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StepBudget) ProtoMessage() {}
+
+func (x *StepBudget) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StepBudget.ProtoReflect.Descriptor instead.
+func (*StepBudget) Descriptor() ([]byte, []int) {
+	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *StepBudget) GetStep() string {
+	if x != nil {
+		return x.Step
+	}
+	return ""
+}
+
+func (x *StepBudget) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *StepBudget) GetSkill() string {
+	if x != nil {
+		return x.Skill
+	}
+	return ""
+}
+
+func (x *StepBudget) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
 type GetPlaybookRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -995,7 +1073,7 @@ type GetPlaybookRequest struct {
 
 func (x *GetPlaybookRequest) Reset() {
 	*x = GetPlaybookRequest{}
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[13]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1007,7 +1085,7 @@ func (x *GetPlaybookRequest) String() string {
 func (*GetPlaybookRequest) ProtoMessage() {}
 
 func (x *GetPlaybookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[13]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1020,7 +1098,7 @@ func (x *GetPlaybookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPlaybookRequest.ProtoReflect.Descriptor instead.
 func (*GetPlaybookRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{13}
+	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetPlaybookRequest) GetName() string {
@@ -1054,7 +1132,7 @@ type GetPlaybookResponse struct {
 
 func (x *GetPlaybookResponse) Reset() {
 	*x = GetPlaybookResponse{}
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[14]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1066,7 +1144,7 @@ func (x *GetPlaybookResponse) String() string {
 func (*GetPlaybookResponse) ProtoMessage() {}
 
 func (x *GetPlaybookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_planner_v1_planner_proto_msgTypes[14]
+	mi := &file_sabha_planner_v1_planner_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1079,7 +1157,7 @@ func (x *GetPlaybookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPlaybookResponse.ProtoReflect.Descriptor instead.
 func (*GetPlaybookResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{14}
+	return file_sabha_planner_v1_planner_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetPlaybookResponse) GetSummary() *PlaybookSummary {
@@ -1187,7 +1265,7 @@ const file_sabha_planner_v1_planner_proto_rawDesc = "" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\"\x16\n" +
 	"\x14ListPlaybooksRequest\"X\n" +
 	"\x15ListPlaybooksResponse\x12?\n" +
-	"\tplaybooks\x18\x01 \x03(\v2!.sabha.planner.v1.PlaybookSummaryR\tplaybooks\"\xdb\x02\n" +
+	"\tplaybooks\x18\x01 \x03(\v2!.sabha.planner.v1.PlaybookSummaryR\tplaybooks\"\x93\x03\n" +
 	"\x0fPlaybookSummary\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12 \n" +
@@ -1196,10 +1274,17 @@ const file_sabha_planner_v1_planner_proto_rawDesc = "" +
 	"\x04risk\x18\x05 \x01(\tR\x04risk\x12\x14\n" +
 	"\x05steps\x18\x06 \x01(\x05R\x05steps\x12?\n" +
 	"\x04runs\x18\a \x03(\v2+.sabha.planner.v1.PlaybookSummary.RunsEntryR\x04runs\x12:\n" +
-	"\vlast_run_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tlastRunAt\x1a7\n" +
+	"\vlast_run_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tlastRunAt\x126\n" +
+	"\abudgets\x18\t \x03(\v2\x1c.sabha.planner.v1.StepBudgetR\abudgets\x1a7\n" +
 	"\tRunsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"B\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"f\n" +
+	"\n" +
+	"StepBudget\x12\x12\n" +
+	"\x04step\x18\x01 \x01(\tR\x04step\x12\x14\n" +
+	"\x05agent\x18\x02 \x01(\tR\x05agent\x12\x14\n" +
+	"\x05skill\x18\x03 \x01(\tR\x05skill\x12\x18\n" +
+	"\aseconds\x18\x04 \x01(\x01R\aseconds\"B\n" +
 	"\x12GetPlaybookRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\"\xd0\x01\n" +
@@ -1228,7 +1313,7 @@ func file_sabha_planner_v1_planner_proto_rawDescGZIP() []byte {
 	return file_sabha_planner_v1_planner_proto_rawDescData
 }
 
-var file_sabha_planner_v1_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_sabha_planner_v1_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_sabha_planner_v1_planner_proto_goTypes = []any{
 	(*GetPlanRequest)(nil),        // 0: sabha.planner.v1.GetPlanRequest
 	(*GetPlanResponse)(nil),       // 1: sabha.planner.v1.GetPlanResponse
@@ -1243,47 +1328,49 @@ var file_sabha_planner_v1_planner_proto_goTypes = []any{
 	(*ListPlaybooksRequest)(nil),  // 10: sabha.planner.v1.ListPlaybooksRequest
 	(*ListPlaybooksResponse)(nil), // 11: sabha.planner.v1.ListPlaybooksResponse
 	(*PlaybookSummary)(nil),       // 12: sabha.planner.v1.PlaybookSummary
-	(*GetPlaybookRequest)(nil),    // 13: sabha.planner.v1.GetPlaybookRequest
-	(*GetPlaybookResponse)(nil),   // 14: sabha.planner.v1.GetPlaybookResponse
-	nil,                           // 15: sabha.planner.v1.PlaybookSummary.RunsEntry
-	(*structpb.Struct)(nil),       // 16: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
-	(*structpb.Value)(nil),        // 18: google.protobuf.Value
+	(*StepBudget)(nil),            // 13: sabha.planner.v1.StepBudget
+	(*GetPlaybookRequest)(nil),    // 14: sabha.planner.v1.GetPlaybookRequest
+	(*GetPlaybookResponse)(nil),   // 15: sabha.planner.v1.GetPlaybookResponse
+	nil,                           // 16: sabha.planner.v1.PlaybookSummary.RunsEntry
+	(*structpb.Struct)(nil),       // 17: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil), // 18: google.protobuf.Timestamp
+	(*structpb.Value)(nil),        // 19: google.protobuf.Value
 }
 var file_sabha_planner_v1_planner_proto_depIdxs = []int32{
 	2,  // 0: sabha.planner.v1.GetPlanResponse.plan:type_name -> sabha.planner.v1.Plan
-	16, // 1: sabha.planner.v1.Plan.input:type_name -> google.protobuf.Struct
+	17, // 1: sabha.planner.v1.Plan.input:type_name -> google.protobuf.Struct
 	5,  // 2: sabha.planner.v1.Plan.steps:type_name -> sabha.planner.v1.Step
 	3,  // 3: sabha.planner.v1.Plan.labels:type_name -> sabha.planner.v1.Labels
-	17, // 4: sabha.planner.v1.Step.started_at:type_name -> google.protobuf.Timestamp
-	17, // 5: sabha.planner.v1.Step.ended_at:type_name -> google.protobuf.Timestamp
-	17, // 6: sabha.planner.v1.Step.retry_at:type_name -> google.protobuf.Timestamp
-	17, // 7: sabha.planner.v1.Step.due_at:type_name -> google.protobuf.Timestamp
-	18, // 8: sabha.planner.v1.Step.inputs:type_name -> google.protobuf.Value
-	18, // 9: sabha.planner.v1.Step.output:type_name -> google.protobuf.Value
+	18, // 4: sabha.planner.v1.Step.started_at:type_name -> google.protobuf.Timestamp
+	18, // 5: sabha.planner.v1.Step.ended_at:type_name -> google.protobuf.Timestamp
+	18, // 6: sabha.planner.v1.Step.retry_at:type_name -> google.protobuf.Timestamp
+	18, // 7: sabha.planner.v1.Step.due_at:type_name -> google.protobuf.Timestamp
+	19, // 8: sabha.planner.v1.Step.inputs:type_name -> google.protobuf.Value
+	19, // 9: sabha.planner.v1.Step.output:type_name -> google.protobuf.Value
 	3,  // 10: sabha.planner.v1.Step.labels:type_name -> sabha.planner.v1.Labels
 	3,  // 11: sabha.planner.v1.Step.output_labels:type_name -> sabha.planner.v1.Labels
 	4,  // 12: sabha.planner.v1.Step.released:type_name -> sabha.planner.v1.Release
 	12, // 13: sabha.planner.v1.ListPlaybooksResponse.playbooks:type_name -> sabha.planner.v1.PlaybookSummary
-	15, // 14: sabha.planner.v1.PlaybookSummary.runs:type_name -> sabha.planner.v1.PlaybookSummary.RunsEntry
-	17, // 15: sabha.planner.v1.PlaybookSummary.last_run_at:type_name -> google.protobuf.Timestamp
-	12, // 16: sabha.planner.v1.GetPlaybookResponse.summary:type_name -> sabha.planner.v1.PlaybookSummary
-	5,  // 17: sabha.planner.v1.GetPlaybookResponse.steps:type_name -> sabha.planner.v1.Step
-	0,  // 18: sabha.planner.v1.PlannerService.GetPlan:input_type -> sabha.planner.v1.GetPlanRequest
-	6,  // 19: sabha.planner.v1.PlannerService.RetryStep:input_type -> sabha.planner.v1.RetryStepRequest
-	8,  // 20: sabha.planner.v1.PlannerService.ForkPlan:input_type -> sabha.planner.v1.ForkPlanRequest
-	10, // 21: sabha.planner.v1.PlannerService.ListPlaybooks:input_type -> sabha.planner.v1.ListPlaybooksRequest
-	13, // 22: sabha.planner.v1.PlannerService.GetPlaybook:input_type -> sabha.planner.v1.GetPlaybookRequest
-	1,  // 23: sabha.planner.v1.PlannerService.GetPlan:output_type -> sabha.planner.v1.GetPlanResponse
-	7,  // 24: sabha.planner.v1.PlannerService.RetryStep:output_type -> sabha.planner.v1.RetryStepResponse
-	9,  // 25: sabha.planner.v1.PlannerService.ForkPlan:output_type -> sabha.planner.v1.ForkPlanResponse
-	11, // 26: sabha.planner.v1.PlannerService.ListPlaybooks:output_type -> sabha.planner.v1.ListPlaybooksResponse
-	14, // 27: sabha.planner.v1.PlannerService.GetPlaybook:output_type -> sabha.planner.v1.GetPlaybookResponse
-	23, // [23:28] is the sub-list for method output_type
-	18, // [18:23] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	16, // 14: sabha.planner.v1.PlaybookSummary.runs:type_name -> sabha.planner.v1.PlaybookSummary.RunsEntry
+	18, // 15: sabha.planner.v1.PlaybookSummary.last_run_at:type_name -> google.protobuf.Timestamp
+	13, // 16: sabha.planner.v1.PlaybookSummary.budgets:type_name -> sabha.planner.v1.StepBudget
+	12, // 17: sabha.planner.v1.GetPlaybookResponse.summary:type_name -> sabha.planner.v1.PlaybookSummary
+	5,  // 18: sabha.planner.v1.GetPlaybookResponse.steps:type_name -> sabha.planner.v1.Step
+	0,  // 19: sabha.planner.v1.PlannerService.GetPlan:input_type -> sabha.planner.v1.GetPlanRequest
+	6,  // 20: sabha.planner.v1.PlannerService.RetryStep:input_type -> sabha.planner.v1.RetryStepRequest
+	8,  // 21: sabha.planner.v1.PlannerService.ForkPlan:input_type -> sabha.planner.v1.ForkPlanRequest
+	10, // 22: sabha.planner.v1.PlannerService.ListPlaybooks:input_type -> sabha.planner.v1.ListPlaybooksRequest
+	14, // 23: sabha.planner.v1.PlannerService.GetPlaybook:input_type -> sabha.planner.v1.GetPlaybookRequest
+	1,  // 24: sabha.planner.v1.PlannerService.GetPlan:output_type -> sabha.planner.v1.GetPlanResponse
+	7,  // 25: sabha.planner.v1.PlannerService.RetryStep:output_type -> sabha.planner.v1.RetryStepResponse
+	9,  // 26: sabha.planner.v1.PlannerService.ForkPlan:output_type -> sabha.planner.v1.ForkPlanResponse
+	11, // 27: sabha.planner.v1.PlannerService.ListPlaybooks:output_type -> sabha.planner.v1.ListPlaybooksResponse
+	15, // 28: sabha.planner.v1.PlannerService.GetPlaybook:output_type -> sabha.planner.v1.GetPlaybookResponse
+	24, // [24:29] is the sub-list for method output_type
+	19, // [19:24] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_sabha_planner_v1_planner_proto_init() }
@@ -1297,7 +1384,7 @@ func file_sabha_planner_v1_planner_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sabha_planner_v1_planner_proto_rawDesc), len(file_sabha_planner_v1_planner_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -73,7 +73,7 @@ func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return strconv.Itoa(n) + " " + many
+	return number(int64(n)) + " " + many
 }
 
 // took is a duration as one reads it.

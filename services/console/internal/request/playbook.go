@@ -12,12 +12,20 @@ type Playbook struct {
 	StepCount                                 int
 	Runs                                      map[State]int64
 	LastRun                                   time.Time
+	// Budgets of the steps that call an agent whose time runs.
+	Budgets []Budget
 	// The following only of one playbook: the file, its steps, what its check says, and
 	// the versions of which there are requests, the newest first.
 	Source   string
 	Steps    []Step
 	Problems []string
 	Versions []string
+}
+
+// Budget is how long one attempt of a step may take.
+type Budget struct {
+	Playbook, Step, Agent, Skill string
+	Most                         time.Duration
 }
 
 // Total of the runs.
@@ -37,6 +45,9 @@ func OfPlaybook(w *plannerv1.PlaybookSummary) Playbook {
 	}
 	for name, n := range w.GetRuns() {
 		p.Runs[FromWire(name)] = n
+	}
+	for _, b := range w.GetBudgets() {
+		p.Budgets = append(p.Budgets, Budget{p.Name, b.GetStep(), b.GetAgent(), b.GetSkill(), time.Duration(b.GetSeconds() * float64(time.Second))})
 	}
 	return p
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -35,16 +36,46 @@ const front = "planner"
 
 // OpenAgents serves the pages of agents.
 func (s *Site) OpenAgents(a Agents) {
-	s.screen("GET /agents", func(r *http.Request) page.View {
-		all := a.All(r.Context())
-		figures, err := s.source.Figures(r.Context(), page.Hour)
-		if err != nil {
-			s.log.Info("agents are shown without their figures", "error", err)
-		}
-		return page.View{Title: "Agents", Section: page.Agents, Body: page.AgentList(all, figures)}
-	})
+	s.screen("GET /agents", func(r *http.Request) page.View { return s.agentList(r, a) })
 	s.screen("GET /playground", func(r *http.Request) page.View { return s.playground(r, a) })
 	s.screens.HandleFunc("POST /playground/send", func(w http.ResponseWriter, r *http.Request) { s.send(w, r, a) })
+}
+
+// agentList shows the agents with how they fare. What cannot be read of that is named.
+func (s *Site) agentList(r *http.Request, a Agents) page.View {
+	ctx := r.Context()
+	v := page.View{Title: "Agents", Section: page.Agents, Wakes: []string{"tasks"}}
+	var (
+		d                          page.AgentDesk
+		wg                         sync.WaitGroup
+		noFigures, noBooks, noNear error
+	)
+	wg.Go(func() { d.All = a.All(ctx) })
+	wg.Go(func() { d.Figures, noFigures = s.source.Figures(ctx, page.Hour) })
+	wg.Go(func() {
+		var all []request.Playbook
+		all, noBooks = s.source.Playbooks(ctx)
+		for _, p := range all {
+			d.Budgets = append(d.Budgets, p.Budgets...)
+		}
+	})
+	if s.partners != nil {
+		v.Wakes = append(v.Wakes, wakePartners)
+		wg.Go(func() { d.Partners, d.Elsewhere, noNear = s.partners.Neighbours(ctx) })
+	}
+	wg.Wait()
+	for _, one := range []struct {
+		what string
+		err  error
+	}{{"how calls fared", noFigures}, {"budgets of playbooks", noBooks}, {"partners", noNear}} {
+		if one.err != nil {
+			d.Unknown = append(d.Unknown, one.what)
+			s.log.Info("agents are shown without all that is known of them", "what", one.what, "error", one.err)
+		}
+	}
+	d.Figures.Span = page.Hour
+	v.Body = page.AgentList(d)
+	return v
 }
 
 func (s *Site) playground(r *http.Request, a Agents) page.View {

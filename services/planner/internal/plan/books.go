@@ -81,6 +81,11 @@ func summary(book *playbook.Playbook, runs *Runs) *plannerv1.PlaybookSummary {
 		Name: book.Name, Version: string(book.Version), Description: book.Description, Product: book.Product, Risk: string(book.Risk),
 		Steps: int32(len(book.Steps)), Runs: map[string]int64{},
 	}
+	for _, step := range book.Steps {
+		if step.Agent != playbook.ReviewAgent {
+			s.Budgets = append(s.Budgets, &plannerv1.StepBudget{Step: step.ID, Agent: step.Agent, Skill: step.Skill, Seconds: step.Budget.Seconds()})
+		}
+	}
 	if runs == nil {
 		return s
 	}
