@@ -57,6 +57,8 @@ type target struct {
 	Chromium string `json:"chromium"`
 	// Partner is where the agent of another organisation is served.
 	Partner string `json:"partner"`
+	// People is where the identity provider is told whom it signs in.
+	People string `json:"people"`
 	// Out is the folder for screenshots.
 	Out string `json:"out,omitempty"`
 }
@@ -82,8 +84,9 @@ func up(t *testing.T) target {
 	dir := t.TempDir()
 	other := abroad(t, filepath.Join(dir, "agreements"))
 	address := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
+	settings, people := identities(t, dir, "http://"+address(2))
 	c := exec.Command(sabha, "up", "--data", filepath.Join(dir, "data"), "--docs", absolute(t, "testdata/docs"), "--playbooks", absolute(t, "testdata/playbooks"), "--agreements", filepath.Join(dir, "agreements"), //nolint:noctx // stopped below
-		"--http", address(0), "--grpc", address(1), "--console", address(2))
+		"--http", address(0), "--grpc", address(1), "--console", address(2), "--console-settings", settings)
 	c.Dir = dir
 	said := &logtest.Buffer{}
 	c.Stdout, c.Stderr = said, said
@@ -122,7 +125,7 @@ func up(t *testing.T) target {
 		_, rest, _ := strings.Cut(said.String(), prefix)
 		return strings.Fields(rest + " ?")[0]
 	}
-	return target{Partner: other, Console: "http://" + address(2), HTTP: "http://" + address(0), Key: after("export SABHA_KEY="), Password: after("  Password  ")}
+	return target{Partner: other, People: people, Console: "http://" + address(2), HTTP: "http://" + address(0), Key: after("export SABHA_KEY="), Password: after("  Password  ")}
 }
 
 func absolute(t *testing.T, name string) string {
