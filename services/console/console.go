@@ -163,7 +163,7 @@ func openDB(ctx context.Context, c Config, checkOnly bool) (*sqldb.DB, error) {
 func (r *Running) gate(c Config, base *service.Base, store *sqlstore.Store) (*signin.Gate, error) {
 	r.people = account.New(store, base.Clock)
 	conf := signin.Config{
-		People: r.people, Sessions: session.New(store, c.limits(), base.Clock), Granter: base.Signer,
+		People: r.people, Sessions: session.New(store, c.limits(), base.Clock), Guesses: store, Granter: base.Signer,
 		Secure: c.secure(), Clock: base.Clock, Log: base.Log,
 	}
 	if c.OIDC.Set() {

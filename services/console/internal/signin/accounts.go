@@ -35,11 +35,16 @@ func (g *Gate) changePassword(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	guessed := "account " + p.Key() // a browser that was left open must not help to guess
-	if g.guesses.take(guessed, ofAccount) > 0 {
+	wait, err := g.guesses.take(r.Context(), guessed, ofAccount)
+	if err != nil {
+		g.failed(w, r, err)
+		return
+	}
+	if wait > 0 {
 		g.showOwn(w, r, http.StatusTooManyRequests, "Too many attempts. Try again in a minute.")
 		return
 	}
-	err := g.People.ChangePassword(r.Context(), p.Organisation, p.Subject, r.PostFormValue("old"), password)
+	err = g.People.ChangePassword(r.Context(), p.Organisation, p.Subject, r.PostFormValue("old"), password)
 	switch {
 	case errors.Is(err, account.ErrRefused):
 		g.showOwn(w, r, http.StatusForbidden, "The present password is another.")
@@ -49,7 +54,9 @@ func (g *Gate) changePassword(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err == nil {
-		g.guesses.back(guessed, ofAccount)
+		err = g.guesses.back(r.Context(), guessed, ofAccount)
+	}
+	if err == nil {
 		err = g.Sessions.EndAll(r.Context(), p.Organisation, p.Subject, g.token(r))
 	}
 	if err != nil {

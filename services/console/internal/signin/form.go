@@ -50,9 +50,13 @@ func (g *Gate) signIn(w http.ResponseWriter, r *http.Request) {
 	if len(guessed) > maxSignIn/8 {
 		guessed = "account" // of a length that none has
 	}
-	wait := g.guesses.take(from, ofAddress)
-	if wait == 0 {
-		wait = g.guesses.take(guessed, ofAccount)
+	wait, err := g.guesses.take(r.Context(), from, ofAddress)
+	if err == nil && wait == 0 {
+		wait, err = g.guesses.take(r.Context(), guessed, ofAccount)
+	}
+	if err != nil {
+		g.failed(w, r, err)
+		return
 	}
 	if wait > 0 {
 		seconds := int(math.Ceil(wait.Seconds()))
@@ -71,8 +75,10 @@ func (g *Gate) signIn(w http.ResponseWriter, r *http.Request) {
 		g.failed(w, r, err)
 		return
 	}
-	g.guesses.back(from, ofAddress)
-	g.guesses.back(guessed, ofAccount)
+	if err := errors.Join(g.guesses.back(r.Context(), from, ofAddress), g.guesses.back(r.Context(), guessed, ofAccount)); err != nil {
+		g.failed(w, r, err)
+		return
+	}
 	g.begin(w, r, a, to)
 }
 

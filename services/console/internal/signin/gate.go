@@ -28,6 +28,7 @@ type Granter interface {
 type Config struct {
 	People   *account.Directory
 	Sessions *session.Keeper
+	Guesses  Counter
 	Granter  Granter
 	// Provider signs people in beside the local accounts; nil when there is none.
 	Provider *oidc.Provider
@@ -57,7 +58,7 @@ type Gate struct {
 
 // New makes a gate.
 func New(c Config) *Gate {
-	return &Gate{Config: c, guesses: newGuesses(c.Clock), grants: map[string]string{}}
+	return &Gate{Config: c, guesses: &guesses{counter: c.Guesses, clock: c.Clock}, grants: map[string]string{}}
 }
 
 // maxBody bounds what a form may bring, its files included, bytes.

@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"sync"
@@ -23,67 +24,49 @@ var (
 	ofAddress = limit{burst: 50, each: time.Second}
 )
 
-// maxNames bounds the names in memory. When as many are guessed at, further ones
-// share one allowance.
-const maxNames = 10_000
+// Counter counts guesses, for all replicas together.
+type Counter interface {
+	// Guess counts a guess at a name. When it is one too many, it is not counted, and wait
+	// is after what time another is allowed.
+	Guess(ctx context.Context, name string, burst int, each time.Duration, now time.Time) (wait time.Duration, err error)
+	// Right takes a guess back that was right.
+	Right(ctx context.Context, name string, each time.Duration) error
+	// Forget removes what may be guessed at as often as ever again.
+	Forget(ctx context.Context, now time.Time) error
+}
 
-// guesses counts those that were wrong. It is of this process: each replica counts
-// for itself, and a start begins afresh.
+// forgetEvery is how often a replica has forgotten what nobody guesses at any more.
+const forgetEvery = time.Minute
+
+// guesses counts those that were wrong.
 type guesses struct {
-	clock clock.Clock
-	mu    sync.Mutex
-	// full is when a name may be guessed at as often as ever again.
-	full map[string]time.Time
+	counter Counter
+	clock   clock.Clock
+
+	mu     sync.Mutex
+	forget time.Time
 }
 
-func newGuesses(c clock.Clock) *guesses {
-	return &guesses{clock: c, full: map[string]time.Time{}}
-}
-
-// take counts a guess at a name. When it is one too many, it is not counted, and wait
-// is after what time another is allowed.
-func (g *guesses) take(name string, l limit) (wait time.Duration) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+// take counts a guess; see Counter.
+func (g *guesses) take(ctx context.Context, name string, l limit) (wait time.Duration, err error) {
 	now := g.clock.Now()
-	name = g.held(name, now)
-	full := g.full[name]
-	if full.Before(now) {
-		full = now
+	g.mu.Lock()
+	due := !now.Before(g.forget)
+	if due {
+		g.forget = now.Add(forgetEvery)
 	}
-	full = full.Add(l.each)
-	if over := full.Sub(now) - time.Duration(l.burst)*l.each; over > 0 {
-		return over
+	g.mu.Unlock()
+	if due {
+		if err := g.counter.Forget(ctx, now); err != nil {
+			return 0, err
+		}
 	}
-	g.full[name] = full
-	return 0
+	return g.counter.Guess(ctx, name, l.burst, l.each, now)
 }
 
 // back takes a guess back that was right.
-func (g *guesses) back(name string, l limit) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	name = g.held(name, g.clock.Now())
-	if full, ok := g.full[name]; ok {
-		g.full[name] = full.Add(-l.each)
-	}
-}
-
-// held is under what name the guesses of a name are counted. What is as good as
-// forgotten makes room for it.
-func (g *guesses) held(name string, now time.Time) string {
-	if _, ok := g.full[name]; ok || len(g.full) < maxNames {
-		return name
-	}
-	for n, full := range g.full {
-		if !full.After(now) {
-			delete(g.full, n)
-		}
-	}
-	if len(g.full) < maxNames {
-		return name
-	}
-	return ""
+func (g *guesses) back(ctx context.Context, name string, l limit) error {
+	return g.counter.Right(ctx, name, l.each)
 }
 
 // addressOf names whom a request comes from: an IPv4 address, or the network of an

@@ -76,7 +76,7 @@ func start(t *testing.T, change ...func(*signin.Config)) *rig {
 	r := &rig{clock: clocktest.New(noon), logs: &logtest.Buffer{}}
 	r.people = account.New(store, r.clock)
 	c := signin.Config{
-		People: r.people, Sessions: session.New(store, session.Limits{Idle: time.Hour, Whole: 10 * time.Hour}, r.clock),
+		People: r.people, Sessions: session.New(store, session.Limits{Idle: time.Hour, Whole: 10 * time.Hour}, r.clock), Guesses: store,
 		Granter: granter{}, Clock: r.clock, Log: slog.New(slog.NewTextHandler(r.logs, nil)),
 	}
 	for _, f := range change {
