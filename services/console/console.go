@@ -95,6 +95,9 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	if err := r.openDesk(base, c); err != nil {
 		return nil, err
 	}
+	if err := r.tellPeople(base, c); err != nil {
+		return nil, err
+	}
 	if err := r.openPartners(base, c); err != nil {
 		return nil, err
 	}

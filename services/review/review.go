@@ -93,9 +93,10 @@ func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, er
 		Services: func(s grpc.ServiceRegistrar) {
 			reviewv1.RegisterReviewServiceServer(s, people)
 			reviewv1.RegisterDiscussionServiceServer(s, &discussion.RPC{Board: board})
+			reviewv1.RegisterAccountServiceServer(s, desk.Accounts{Desk: people})
 		},
 		Watches: map[string]func() (*eventlog.Watcher, error){"items": sender.Watch, "discussions": discussions.Watch},
-		Policy:  edges(reviewv1.ReviewService_ServiceDesc, reviewv1.DiscussionService_ServiceDesc),
+		Policy:  edges(reviewv1.ReviewService_ServiceDesc, reviewv1.DiscussionService_ServiceDesc, reviewv1.AccountService_ServiceDesc),
 	}, nil
 }
 

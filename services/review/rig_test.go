@@ -68,11 +68,12 @@ type rig struct {
 	keys  map[string]ed25519.PrivateKey
 	desks []reviewv1.ReviewServiceClient
 	// watches are the same replicas for the console by itself.
-	watches []adminv1.AdminServiceClient
-	agent   []a2apb.A2AServiceClient
-	admin   *identity.Signer
-	clock   *shifted
-	nats    *natstest.Server
+	watches  []adminv1.AdminServiceClient
+	accounts []reviewv1.AccountServiceClient
+	agent    []a2apb.A2AServiceClient
+	admin    *identity.Signer
+	clock    *shifted
+	nats     *natstest.Server
 }
 
 func newRig(t *testing.T, database string, replicas int) *rig {
@@ -118,6 +119,7 @@ func newRig(t *testing.T, database string, replicas int) *rig {
 		console := r.peer(env, "console")
 		r.desks = append(r.desks, reviewv1.NewReviewServiceClient(console))
 		r.watches = append(r.watches, adminv1.NewAdminServiceClient(console))
+		r.accounts = append(r.accounts, reviewv1.NewAccountServiceClient(console))
 	}
 	return r
 }

@@ -1571,6 +1571,158 @@ func (x *ListPeopleResponse) GetPeople() []string {
 	return nil
 }
 
+type NoteAccountsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 1,000. What is not named stays as it is.
+	Accounts      []*Account `protobuf:"bytes,1,rep,name=accounts,proto3" json:"accounts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NoteAccountsRequest) Reset() {
+	*x = NoteAccountsRequest{}
+	mi := &file_sabha_review_v1_review_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NoteAccountsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NoteAccountsRequest) ProtoMessage() {}
+
+func (x *NoteAccountsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_review_v1_review_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NoteAccountsRequest.ProtoReflect.Descriptor instead.
+func (*NoteAccountsRequest) Descriptor() ([]byte, []int) {
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *NoteAccountsRequest) GetAccounts() []*Account {
+	if x != nil {
+		return x.Accounts
+	}
+	return nil
+}
+
+type Account struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// organisation/subject.
+	Person string `protobuf:"bytes,1,opt,name=person,proto3" json:"person,omitempty"`
+	// Roles, and groups as group:NAME.
+	Scopes        []string `protobuf:"bytes,2,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	Disabled      bool     `protobuf:"varint,3,opt,name=disabled,proto3" json:"disabled,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Account) Reset() {
+	*x = Account{}
+	mi := &file_sabha_review_v1_review_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Account) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Account) ProtoMessage() {}
+
+func (x *Account) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_review_v1_review_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Account.ProtoReflect.Descriptor instead.
+func (*Account) Descriptor() ([]byte, []int) {
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Account) GetPerson() string {
+	if x != nil {
+		return x.Person
+	}
+	return ""
+}
+
+func (x *Account) GetScopes() []string {
+	if x != nil {
+		return x.Scopes
+	}
+	return nil
+}
+
+func (x *Account) GetDisabled() bool {
+	if x != nil {
+		return x.Disabled
+	}
+	return false
+}
+
+type NoteAccountsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many claims were released.
+	Released      int32 `protobuf:"varint,1,opt,name=released,proto3" json:"released,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NoteAccountsResponse) Reset() {
+	*x = NoteAccountsResponse{}
+	mi := &file_sabha_review_v1_review_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NoteAccountsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NoteAccountsResponse) ProtoMessage() {}
+
+func (x *NoteAccountsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_review_v1_review_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NoteAccountsResponse.ProtoReflect.Descriptor instead.
+func (*NoteAccountsResponse) Descriptor() ([]byte, []int) {
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *NoteAccountsResponse) GetReleased() int32 {
+	if x != nil {
+		return x.Released
+	}
+	return 0
+}
+
 type DecideRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -1587,7 +1739,7 @@ type DecideRequest struct {
 
 func (x *DecideRequest) Reset() {
 	*x = DecideRequest{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[18]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1599,7 +1751,7 @@ func (x *DecideRequest) String() string {
 func (*DecideRequest) ProtoMessage() {}
 
 func (x *DecideRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[18]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1612,7 +1764,7 @@ func (x *DecideRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideRequest.ProtoReflect.Descriptor instead.
 func (*DecideRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{18}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DecideRequest) GetId() string {
@@ -1659,7 +1811,7 @@ type DecideResponse struct {
 
 func (x *DecideResponse) Reset() {
 	*x = DecideResponse{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[19]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1671,7 +1823,7 @@ func (x *DecideResponse) String() string {
 func (*DecideResponse) ProtoMessage() {}
 
 func (x *DecideResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[19]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1684,7 +1836,7 @@ func (x *DecideResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideResponse.ProtoReflect.Descriptor instead.
 func (*DecideResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{19}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DecideResponse) GetItem() *Item {
@@ -1704,7 +1856,7 @@ type DecideBatchRequest struct {
 
 func (x *DecideBatchRequest) Reset() {
 	*x = DecideBatchRequest{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[20]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1716,7 +1868,7 @@ func (x *DecideBatchRequest) String() string {
 func (*DecideBatchRequest) ProtoMessage() {}
 
 func (x *DecideBatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[20]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1729,7 +1881,7 @@ func (x *DecideBatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideBatchRequest.ProtoReflect.Descriptor instead.
 func (*DecideBatchRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{20}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DecideBatchRequest) GetDecisions() []*DecideRequest {
@@ -1749,7 +1901,7 @@ type DecideBatchResponse struct {
 
 func (x *DecideBatchResponse) Reset() {
 	*x = DecideBatchResponse{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[21]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1761,7 +1913,7 @@ func (x *DecideBatchResponse) String() string {
 func (*DecideBatchResponse) ProtoMessage() {}
 
 func (x *DecideBatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[21]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1774,7 +1926,7 @@ func (x *DecideBatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideBatchResponse.ProtoReflect.Descriptor instead.
 func (*DecideBatchResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{21}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DecideBatchResponse) GetOutcomes() []*BatchOutcome {
@@ -1798,7 +1950,7 @@ type BatchOutcome struct {
 
 func (x *BatchOutcome) Reset() {
 	*x = BatchOutcome{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[22]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1810,7 +1962,7 @@ func (x *BatchOutcome) String() string {
 func (*BatchOutcome) ProtoMessage() {}
 
 func (x *BatchOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[22]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1823,7 +1975,7 @@ func (x *BatchOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchOutcome.ProtoReflect.Descriptor instead.
 func (*BatchOutcome) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{22}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *BatchOutcome) GetId() string {
@@ -1864,7 +2016,7 @@ type AskRequest struct {
 
 func (x *AskRequest) Reset() {
 	*x = AskRequest{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[23]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1876,7 +2028,7 @@ func (x *AskRequest) String() string {
 func (*AskRequest) ProtoMessage() {}
 
 func (x *AskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[23]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1889,7 +2041,7 @@ func (x *AskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskRequest.ProtoReflect.Descriptor instead.
 func (*AskRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{23}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AskRequest) GetId() string {
@@ -1915,7 +2067,7 @@ type AskResponse struct {
 
 func (x *AskResponse) Reset() {
 	*x = AskResponse{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[24]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1927,7 +2079,7 @@ func (x *AskResponse) String() string {
 func (*AskResponse) ProtoMessage() {}
 
 func (x *AskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[24]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1940,7 +2092,7 @@ func (x *AskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskResponse.ProtoReflect.Descriptor instead.
 func (*AskResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{24}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AskResponse) GetItem() *Item {
@@ -1960,7 +2112,7 @@ type ListQueuesRequest struct {
 
 func (x *ListQueuesRequest) Reset() {
 	*x = ListQueuesRequest{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[25]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1972,7 +2124,7 @@ func (x *ListQueuesRequest) String() string {
 func (*ListQueuesRequest) ProtoMessage() {}
 
 func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[25]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1985,7 +2137,7 @@ func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueuesRequest.ProtoReflect.Descriptor instead.
 func (*ListQueuesRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{25}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListQueuesRequest) GetSeconds() int64 {
@@ -2006,7 +2158,7 @@ type ListQueuesResponse struct {
 
 func (x *ListQueuesResponse) Reset() {
 	*x = ListQueuesResponse{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[26]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2018,7 +2170,7 @@ func (x *ListQueuesResponse) String() string {
 func (*ListQueuesResponse) ProtoMessage() {}
 
 func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[26]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2031,7 +2183,7 @@ func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueuesResponse.ProtoReflect.Descriptor instead.
 func (*ListQueuesResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{26}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListQueuesResponse) GetQueues() []*Queue {
@@ -2067,7 +2219,7 @@ type Queue struct {
 
 func (x *Queue) Reset() {
 	*x = Queue{}
-	mi := &file_sabha_review_v1_review_proto_msgTypes[27]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2079,7 +2231,7 @@ func (x *Queue) String() string {
 func (*Queue) ProtoMessage() {}
 
 func (x *Queue) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_review_v1_review_proto_msgTypes[27]
+	mi := &file_sabha_review_v1_review_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2092,7 +2244,7 @@ func (x *Queue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Queue.ProtoReflect.Descriptor instead.
 func (*Queue) Descriptor() ([]byte, []int) {
-	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{27}
+	return file_sabha_review_v1_review_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Queue) GetName() string {
@@ -2282,7 +2434,15 @@ const file_sabha_review_v1_review_proto_rawDesc = "" +
 	"\x11ListPeopleRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\",\n" +
 	"\x12ListPeopleResponse\x12\x16\n" +
-	"\x06people\x18\x01 \x03(\tR\x06people\"\x99\x01\n" +
+	"\x06people\x18\x01 \x03(\tR\x06people\"K\n" +
+	"\x13NoteAccountsRequest\x124\n" +
+	"\baccounts\x18\x01 \x03(\v2\x18.sabha.review.v1.AccountR\baccounts\"U\n" +
+	"\aAccount\x12\x16\n" +
+	"\x06person\x18\x01 \x01(\tR\x06person\x12\x16\n" +
+	"\x06scopes\x18\x02 \x03(\tR\x06scopes\x12\x1a\n" +
+	"\bdisabled\x18\x03 \x01(\bR\bdisabled\"2\n" +
+	"\x14NoteAccountsResponse\x12\x1a\n" +
+	"\breleased\x18\x01 \x01(\x05R\breleased\"\x99\x01\n" +
 	"\rDecideRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\tR\x06digest\x12\x18\n" +
@@ -2347,7 +2507,9 @@ const file_sabha_review_v1_review_proto_rawDesc = "" +
 	"\vDecideBatch\x12#.sabha.review.v1.DecideBatchRequest\x1a$.sabha.review.v1.DecideBatchResponse\x12@\n" +
 	"\x03Ask\x12\x1b.sabha.review.v1.AskRequest\x1a\x1c.sabha.review.v1.AskResponse\x12U\n" +
 	"\n" +
-	"ListQueues\x12\".sabha.review.v1.ListQueuesRequest\x1a#.sabha.review.v1.ListQueuesResponseB(Z&sabha.dev/gen/sabha/review/v1;reviewv1b\x06proto3"
+	"ListQueues\x12\".sabha.review.v1.ListQueuesRequest\x1a#.sabha.review.v1.ListQueuesResponse2m\n" +
+	"\x0eAccountService\x12[\n" +
+	"\fNoteAccounts\x12$.sabha.review.v1.NoteAccountsRequest\x1a%.sabha.review.v1.NoteAccountsResponseB(Z&sabha.dev/gen/sabha/review/v1;reviewv1b\x06proto3"
 
 var (
 	file_sabha_review_v1_review_proto_rawDescOnce sync.Once
@@ -2362,7 +2524,7 @@ func file_sabha_review_v1_review_proto_rawDescGZIP() []byte {
 }
 
 var file_sabha_review_v1_review_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_sabha_review_v1_review_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_sabha_review_v1_review_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_sabha_review_v1_review_proto_goTypes = []any{
 	(State)(0),                    // 0: sabha.review.v1.State
 	(Kind)(0),                     // 1: sabha.review.v1.Kind
@@ -2384,82 +2546,88 @@ var file_sabha_review_v1_review_proto_goTypes = []any{
 	(*ReassignResponse)(nil),      // 17: sabha.review.v1.ReassignResponse
 	(*ListPeopleRequest)(nil),     // 18: sabha.review.v1.ListPeopleRequest
 	(*ListPeopleResponse)(nil),    // 19: sabha.review.v1.ListPeopleResponse
-	(*DecideRequest)(nil),         // 20: sabha.review.v1.DecideRequest
-	(*DecideResponse)(nil),        // 21: sabha.review.v1.DecideResponse
-	(*DecideBatchRequest)(nil),    // 22: sabha.review.v1.DecideBatchRequest
-	(*DecideBatchResponse)(nil),   // 23: sabha.review.v1.DecideBatchResponse
-	(*BatchOutcome)(nil),          // 24: sabha.review.v1.BatchOutcome
-	(*AskRequest)(nil),            // 25: sabha.review.v1.AskRequest
-	(*AskResponse)(nil),           // 26: sabha.review.v1.AskResponse
-	(*ListQueuesRequest)(nil),     // 27: sabha.review.v1.ListQueuesRequest
-	(*ListQueuesResponse)(nil),    // 28: sabha.review.v1.ListQueuesResponse
-	(*Queue)(nil),                 // 29: sabha.review.v1.Queue
-	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
-	(*structpb.Value)(nil),        // 31: google.protobuf.Value
-	(*structpb.Struct)(nil),       // 32: google.protobuf.Struct
+	(*NoteAccountsRequest)(nil),   // 20: sabha.review.v1.NoteAccountsRequest
+	(*Account)(nil),               // 21: sabha.review.v1.Account
+	(*NoteAccountsResponse)(nil),  // 22: sabha.review.v1.NoteAccountsResponse
+	(*DecideRequest)(nil),         // 23: sabha.review.v1.DecideRequest
+	(*DecideResponse)(nil),        // 24: sabha.review.v1.DecideResponse
+	(*DecideBatchRequest)(nil),    // 25: sabha.review.v1.DecideBatchRequest
+	(*DecideBatchResponse)(nil),   // 26: sabha.review.v1.DecideBatchResponse
+	(*BatchOutcome)(nil),          // 27: sabha.review.v1.BatchOutcome
+	(*AskRequest)(nil),            // 28: sabha.review.v1.AskRequest
+	(*AskResponse)(nil),           // 29: sabha.review.v1.AskResponse
+	(*ListQueuesRequest)(nil),     // 30: sabha.review.v1.ListQueuesRequest
+	(*ListQueuesResponse)(nil),    // 31: sabha.review.v1.ListQueuesResponse
+	(*Queue)(nil),                 // 32: sabha.review.v1.Queue
+	(*timestamppb.Timestamp)(nil), // 33: google.protobuf.Timestamp
+	(*structpb.Value)(nil),        // 34: google.protobuf.Value
+	(*structpb.Struct)(nil),       // 35: google.protobuf.Struct
 }
 var file_sabha_review_v1_review_proto_depIdxs = []int32{
 	1,  // 0: sabha.review.v1.Item.kind:type_name -> sabha.review.v1.Kind
 	0,  // 1: sabha.review.v1.Item.state:type_name -> sabha.review.v1.State
-	30, // 2: sabha.review.v1.Item.created_at:type_name -> google.protobuf.Timestamp
-	30, // 3: sabha.review.v1.Item.due_at:type_name -> google.protobuf.Timestamp
-	30, // 4: sabha.review.v1.Item.expires_at:type_name -> google.protobuf.Timestamp
-	30, // 5: sabha.review.v1.Item.held_until:type_name -> google.protobuf.Timestamp
+	33, // 2: sabha.review.v1.Item.created_at:type_name -> google.protobuf.Timestamp
+	33, // 3: sabha.review.v1.Item.due_at:type_name -> google.protobuf.Timestamp
+	33, // 4: sabha.review.v1.Item.expires_at:type_name -> google.protobuf.Timestamp
+	33, // 5: sabha.review.v1.Item.held_until:type_name -> google.protobuf.Timestamp
 	3,  // 6: sabha.review.v1.Item.decisions:type_name -> sabha.review.v1.Decision
-	30, // 7: sabha.review.v1.Item.decided_at:type_name -> google.protobuf.Timestamp
-	30, // 8: sabha.review.v1.Decision.at:type_name -> google.protobuf.Timestamp
-	31, // 9: sabha.review.v1.Decision.edited:type_name -> google.protobuf.Value
+	33, // 7: sabha.review.v1.Item.decided_at:type_name -> google.protobuf.Timestamp
+	33, // 8: sabha.review.v1.Decision.at:type_name -> google.protobuf.Timestamp
+	34, // 9: sabha.review.v1.Decision.edited:type_name -> google.protobuf.Value
 	2,  // 10: sabha.review.v1.Detail.item:type_name -> sabha.review.v1.Item
-	31, // 11: sabha.review.v1.Detail.content:type_name -> google.protobuf.Value
-	32, // 12: sabha.review.v1.Detail.schema:type_name -> google.protobuf.Struct
+	34, // 11: sabha.review.v1.Detail.content:type_name -> google.protobuf.Value
+	35, // 12: sabha.review.v1.Detail.schema:type_name -> google.protobuf.Struct
 	5,  // 13: sabha.review.v1.Detail.sources:type_name -> sabha.review.v1.Source
-	32, // 14: sabha.review.v1.Detail.labels:type_name -> google.protobuf.Struct
-	32, // 15: sabha.review.v1.Detail.plan:type_name -> google.protobuf.Struct
-	32, // 16: sabha.review.v1.Detail.context:type_name -> google.protobuf.Struct
+	35, // 14: sabha.review.v1.Detail.labels:type_name -> google.protobuf.Struct
+	35, // 15: sabha.review.v1.Detail.plan:type_name -> google.protobuf.Struct
+	35, // 16: sabha.review.v1.Detail.context:type_name -> google.protobuf.Struct
 	6,  // 17: sabha.review.v1.Detail.history:type_name -> sabha.review.v1.Event
 	7,  // 18: sabha.review.v1.Detail.exchanges:type_name -> sabha.review.v1.Exchange
-	31, // 19: sabha.review.v1.Detail.original:type_name -> google.protobuf.Value
-	30, // 20: sabha.review.v1.Event.at:type_name -> google.protobuf.Timestamp
-	30, // 21: sabha.review.v1.Exchange.asked_at:type_name -> google.protobuf.Timestamp
-	30, // 22: sabha.review.v1.Exchange.answered_at:type_name -> google.protobuf.Timestamp
+	34, // 19: sabha.review.v1.Detail.original:type_name -> google.protobuf.Value
+	33, // 20: sabha.review.v1.Event.at:type_name -> google.protobuf.Timestamp
+	33, // 21: sabha.review.v1.Exchange.asked_at:type_name -> google.protobuf.Timestamp
+	33, // 22: sabha.review.v1.Exchange.answered_at:type_name -> google.protobuf.Timestamp
 	0,  // 23: sabha.review.v1.ListItemsRequest.states:type_name -> sabha.review.v1.State
 	2,  // 24: sabha.review.v1.ListItemsResponse.items:type_name -> sabha.review.v1.Item
 	4,  // 25: sabha.review.v1.GetItemResponse.detail:type_name -> sabha.review.v1.Detail
 	2,  // 26: sabha.review.v1.ClaimResponse.item:type_name -> sabha.review.v1.Item
 	2,  // 27: sabha.review.v1.ReleaseResponse.item:type_name -> sabha.review.v1.Item
 	2,  // 28: sabha.review.v1.ReassignResponse.item:type_name -> sabha.review.v1.Item
-	31, // 29: sabha.review.v1.DecideRequest.edited:type_name -> google.protobuf.Value
-	2,  // 30: sabha.review.v1.DecideResponse.item:type_name -> sabha.review.v1.Item
-	20, // 31: sabha.review.v1.DecideBatchRequest.decisions:type_name -> sabha.review.v1.DecideRequest
-	24, // 32: sabha.review.v1.DecideBatchResponse.outcomes:type_name -> sabha.review.v1.BatchOutcome
-	2,  // 33: sabha.review.v1.BatchOutcome.item:type_name -> sabha.review.v1.Item
-	2,  // 34: sabha.review.v1.AskResponse.item:type_name -> sabha.review.v1.Item
-	29, // 35: sabha.review.v1.ListQueuesResponse.queues:type_name -> sabha.review.v1.Queue
-	8,  // 36: sabha.review.v1.ReviewService.ListItems:input_type -> sabha.review.v1.ListItemsRequest
-	10, // 37: sabha.review.v1.ReviewService.GetItem:input_type -> sabha.review.v1.GetItemRequest
-	12, // 38: sabha.review.v1.ReviewService.Claim:input_type -> sabha.review.v1.ClaimRequest
-	14, // 39: sabha.review.v1.ReviewService.Release:input_type -> sabha.review.v1.ReleaseRequest
-	16, // 40: sabha.review.v1.ReviewService.Reassign:input_type -> sabha.review.v1.ReassignRequest
-	18, // 41: sabha.review.v1.ReviewService.ListPeople:input_type -> sabha.review.v1.ListPeopleRequest
-	20, // 42: sabha.review.v1.ReviewService.Decide:input_type -> sabha.review.v1.DecideRequest
-	22, // 43: sabha.review.v1.ReviewService.DecideBatch:input_type -> sabha.review.v1.DecideBatchRequest
-	25, // 44: sabha.review.v1.ReviewService.Ask:input_type -> sabha.review.v1.AskRequest
-	27, // 45: sabha.review.v1.ReviewService.ListQueues:input_type -> sabha.review.v1.ListQueuesRequest
-	9,  // 46: sabha.review.v1.ReviewService.ListItems:output_type -> sabha.review.v1.ListItemsResponse
-	11, // 47: sabha.review.v1.ReviewService.GetItem:output_type -> sabha.review.v1.GetItemResponse
-	13, // 48: sabha.review.v1.ReviewService.Claim:output_type -> sabha.review.v1.ClaimResponse
-	15, // 49: sabha.review.v1.ReviewService.Release:output_type -> sabha.review.v1.ReleaseResponse
-	17, // 50: sabha.review.v1.ReviewService.Reassign:output_type -> sabha.review.v1.ReassignResponse
-	19, // 51: sabha.review.v1.ReviewService.ListPeople:output_type -> sabha.review.v1.ListPeopleResponse
-	21, // 52: sabha.review.v1.ReviewService.Decide:output_type -> sabha.review.v1.DecideResponse
-	23, // 53: sabha.review.v1.ReviewService.DecideBatch:output_type -> sabha.review.v1.DecideBatchResponse
-	26, // 54: sabha.review.v1.ReviewService.Ask:output_type -> sabha.review.v1.AskResponse
-	28, // 55: sabha.review.v1.ReviewService.ListQueues:output_type -> sabha.review.v1.ListQueuesResponse
-	46, // [46:56] is the sub-list for method output_type
-	36, // [36:46] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	21, // 29: sabha.review.v1.NoteAccountsRequest.accounts:type_name -> sabha.review.v1.Account
+	34, // 30: sabha.review.v1.DecideRequest.edited:type_name -> google.protobuf.Value
+	2,  // 31: sabha.review.v1.DecideResponse.item:type_name -> sabha.review.v1.Item
+	23, // 32: sabha.review.v1.DecideBatchRequest.decisions:type_name -> sabha.review.v1.DecideRequest
+	27, // 33: sabha.review.v1.DecideBatchResponse.outcomes:type_name -> sabha.review.v1.BatchOutcome
+	2,  // 34: sabha.review.v1.BatchOutcome.item:type_name -> sabha.review.v1.Item
+	2,  // 35: sabha.review.v1.AskResponse.item:type_name -> sabha.review.v1.Item
+	32, // 36: sabha.review.v1.ListQueuesResponse.queues:type_name -> sabha.review.v1.Queue
+	8,  // 37: sabha.review.v1.ReviewService.ListItems:input_type -> sabha.review.v1.ListItemsRequest
+	10, // 38: sabha.review.v1.ReviewService.GetItem:input_type -> sabha.review.v1.GetItemRequest
+	12, // 39: sabha.review.v1.ReviewService.Claim:input_type -> sabha.review.v1.ClaimRequest
+	14, // 40: sabha.review.v1.ReviewService.Release:input_type -> sabha.review.v1.ReleaseRequest
+	16, // 41: sabha.review.v1.ReviewService.Reassign:input_type -> sabha.review.v1.ReassignRequest
+	18, // 42: sabha.review.v1.ReviewService.ListPeople:input_type -> sabha.review.v1.ListPeopleRequest
+	23, // 43: sabha.review.v1.ReviewService.Decide:input_type -> sabha.review.v1.DecideRequest
+	25, // 44: sabha.review.v1.ReviewService.DecideBatch:input_type -> sabha.review.v1.DecideBatchRequest
+	28, // 45: sabha.review.v1.ReviewService.Ask:input_type -> sabha.review.v1.AskRequest
+	30, // 46: sabha.review.v1.ReviewService.ListQueues:input_type -> sabha.review.v1.ListQueuesRequest
+	20, // 47: sabha.review.v1.AccountService.NoteAccounts:input_type -> sabha.review.v1.NoteAccountsRequest
+	9,  // 48: sabha.review.v1.ReviewService.ListItems:output_type -> sabha.review.v1.ListItemsResponse
+	11, // 49: sabha.review.v1.ReviewService.GetItem:output_type -> sabha.review.v1.GetItemResponse
+	13, // 50: sabha.review.v1.ReviewService.Claim:output_type -> sabha.review.v1.ClaimResponse
+	15, // 51: sabha.review.v1.ReviewService.Release:output_type -> sabha.review.v1.ReleaseResponse
+	17, // 52: sabha.review.v1.ReviewService.Reassign:output_type -> sabha.review.v1.ReassignResponse
+	19, // 53: sabha.review.v1.ReviewService.ListPeople:output_type -> sabha.review.v1.ListPeopleResponse
+	24, // 54: sabha.review.v1.ReviewService.Decide:output_type -> sabha.review.v1.DecideResponse
+	26, // 55: sabha.review.v1.ReviewService.DecideBatch:output_type -> sabha.review.v1.DecideBatchResponse
+	29, // 56: sabha.review.v1.ReviewService.Ask:output_type -> sabha.review.v1.AskResponse
+	31, // 57: sabha.review.v1.ReviewService.ListQueues:output_type -> sabha.review.v1.ListQueuesResponse
+	22, // 58: sabha.review.v1.AccountService.NoteAccounts:output_type -> sabha.review.v1.NoteAccountsResponse
+	48, // [48:59] is the sub-list for method output_type
+	37, // [37:48] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_sabha_review_v1_review_proto_init() }
@@ -2474,9 +2642,9 @@ func file_sabha_review_v1_review_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sabha_review_v1_review_proto_rawDesc), len(file_sabha_review_v1_review_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   28,
+			NumMessages:   31,
 			NumExtensions: 0,
-			NumServices:   1,
+			NumServices:   2,
 		},
 		GoTypes:           file_sabha_review_v1_review_proto_goTypes,
 		DependencyIndexes: file_sabha_review_v1_review_proto_depIdxs,

@@ -52,11 +52,11 @@ type ReviewServiceClient interface {
 	// Release gives a claim back. Releasing what the caller does not hold is refused.
 	Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*ReleaseResponse, error)
 	// Reassign hands an item to a person, who then holds it. Somebody who is known and may
-	// not decide on it is refused. Of somebody who has never been here nothing is known: the
-	// claim runs out like any other, and the item is back in its queue.
+	// not decide on it is refused. Of somebody who has neither been here nor an account
+	// nothing is known: the claim runs out like any other, and the item is back in its queue.
 	Reassign(ctx context.Context, in *ReassignRequest, opts ...grpc.CallOption) (*ReassignResponse, error)
-	// ListPeople lists people who have been here in the last 90 days and to whom an item may
-	// be handed: those who may decide on it, without its holder.
+	// ListPeople lists people to whom an item may be handed: those who have been here in the
+	// last 90 days or have an account, and may decide on it, without its holder.
 	ListPeople(ctx context.Context, in *ListPeopleRequest, opts ...grpc.CallOption) (*ListPeopleResponse, error)
 	// Decide decides on exactly the content that the caller was shown.
 	Decide(ctx context.Context, in *DecideRequest, opts ...grpc.CallOption) (*DecideResponse, error)
@@ -195,11 +195,11 @@ type ReviewServiceServer interface {
 	// Release gives a claim back. Releasing what the caller does not hold is refused.
 	Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error)
 	// Reassign hands an item to a person, who then holds it. Somebody who is known and may
-	// not decide on it is refused. Of somebody who has never been here nothing is known: the
-	// claim runs out like any other, and the item is back in its queue.
+	// not decide on it is refused. Of somebody who has neither been here nor an account
+	// nothing is known: the claim runs out like any other, and the item is back in its queue.
 	Reassign(context.Context, *ReassignRequest) (*ReassignResponse, error)
-	// ListPeople lists people who have been here in the last 90 days and to whom an item may
-	// be handed: those who may decide on it, without its holder.
+	// ListPeople lists people to whom an item may be handed: those who have been here in the
+	// last 90 days or have an account, and may decide on it, without its holder.
 	ListPeople(context.Context, *ListPeopleRequest) (*ListPeopleResponse, error)
 	// Decide decides on exactly the content that the caller was shown.
 	Decide(context.Context, *DecideRequest) (*DecideResponse, error)
@@ -496,6 +496,118 @@ var ReviewService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListQueues",
 			Handler:    _ReviewService_ListQueues_Handler,
+		},
+	},
+	Streams:  []grpc.StreamDesc{},
+	Metadata: "sabha/review/v1/review.proto",
+}
+
+const (
+	AccountService_NoteAccounts_FullMethodName = "/sabha.review.v1.AccountService/NoteAccounts"
+)
+
+// AccountServiceClient is the client API for AccountService service.
+//
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+//
+// AccountService is for the console by itself, which keeps the accounts.
+type AccountServiceClient interface {
+	// NoteAccounts tells who has an account and what they may do. Of those whose account is
+	// disabled every claim is released, and they change nothing here any more, whoever
+	// vouches for them, until it is enabled.
+	NoteAccounts(ctx context.Context, in *NoteAccountsRequest, opts ...grpc.CallOption) (*NoteAccountsResponse, error)
+}
+
+type accountServiceClient struct {
+	cc grpc.ClientConnInterface
+}
+
+func NewAccountServiceClient(cc grpc.ClientConnInterface) AccountServiceClient {
+	return &accountServiceClient{cc}
+}
+
+func (c *accountServiceClient) NoteAccounts(ctx context.Context, in *NoteAccountsRequest, opts ...grpc.CallOption) (*NoteAccountsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(NoteAccountsResponse)
+	err := c.cc.Invoke(ctx, AccountService_NoteAccounts_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// AccountServiceServer is the server API for AccountService service.
+// All implementations must embed UnimplementedAccountServiceServer
+// for forward compatibility.
+//
+// AccountService is for the console by itself, which keeps the accounts.
+type AccountServiceServer interface {
+	// NoteAccounts tells who has an account and what they may do. Of those whose account is
+	// disabled every claim is released, and they change nothing here any more, whoever
+	// vouches for them, until it is enabled.
+	NoteAccounts(context.Context, *NoteAccountsRequest) (*NoteAccountsResponse, error)
+	mustEmbedUnimplementedAccountServiceServer()
+}
+
+// UnimplementedAccountServiceServer must be embedded to have
+// forward compatible implementations.
+//
+// NOTE: this should be embedded by value instead of pointer to avoid a nil
+// pointer dereference when methods are called.
+type UnimplementedAccountServiceServer struct{}
+
+func (UnimplementedAccountServiceServer) NoteAccounts(context.Context, *NoteAccountsRequest) (*NoteAccountsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method NoteAccounts not implemented")
+}
+func (UnimplementedAccountServiceServer) mustEmbedUnimplementedAccountServiceServer() {}
+func (UnimplementedAccountServiceServer) testEmbeddedByValue()                        {}
+
+// UnsafeAccountServiceServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to AccountServiceServer will
+// result in compilation errors.
+type UnsafeAccountServiceServer interface {
+	mustEmbedUnimplementedAccountServiceServer()
+}
+
+func RegisterAccountServiceServer(s grpc.ServiceRegistrar, srv AccountServiceServer) {
+	// If the following call panics, it indicates UnimplementedAccountServiceServer was
+	// embedded by pointer and is nil.  This will cause panics if an
+	// unimplemented method is ever invoked, so we test this at initialization
+	// time to prevent it from happening at runtime later due to I/O.
+	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
+		t.testEmbeddedByValue()
+	}
+	s.RegisterService(&AccountService_ServiceDesc, srv)
+}
+
+func _AccountService_NoteAccounts_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(NoteAccountsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountServiceServer).NoteAccounts(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountService_NoteAccounts_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountServiceServer).NoteAccounts(ctx, req.(*NoteAccountsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+// AccountService_ServiceDesc is the grpc.ServiceDesc for AccountService service.
+// It's only intended for direct use with grpc.RegisterService,
+// and not to be introspected or modified (even as a copy)
+var AccountService_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "sabha.review.v1.AccountService",
+	HandlerType: (*AccountServiceServer)(nil),
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "NoteAccounts",
+			Handler:    _AccountService_NoteAccounts_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -19,11 +19,26 @@ type Directory struct {
 	store   Store
 	clock   clock.Clock
 	hashing chan struct{}
+	changed chan struct{}
 }
 
 // New makes a directory over a store.
 func New(store Store, c clock.Clock) *Directory {
-	return &Directory{store: store, clock: c, hashing: make(chan struct{}, hashesAtOnce)}
+	return &Directory{store: store, clock: c, hashing: make(chan struct{}, hashesAtOnce), changed: make(chan struct{}, 1)}
+}
+
+// Changed receives when accounts have been made or changed here since it last did.
+func (d *Directory) Changed() <-chan struct{} { return d.changed }
+
+// change notes that accounts have changed, unless they have not.
+func (d *Directory) change(err error) error {
+	if err == nil {
+		select {
+		case d.changed <- struct{}{}:
+		default:
+		}
+	}
+	return err
 }
 
 // hashed runs work that hashes, when its turn has come.
@@ -86,6 +101,7 @@ func (d *Directory) Federate(ctx context.Context, a Account) (Account, error) {
 	if err != nil {
 		return Account{}, err
 	}
+	_ = d.change(nil)
 	if a.Disabled {
 		return Account{}, ErrDisabled
 	}
@@ -104,7 +120,7 @@ func (d *Directory) Add(ctx context.Context, a Account, password string) (string
 	if err != nil {
 		return "", err
 	}
-	return made, d.store.Add(ctx, a)
+	return made, d.change(d.store.Add(ctx, a))
 }
 
 // set puts the hash of a password into an account, or that of one it makes and returns.
@@ -154,7 +170,7 @@ func (d *Directory) Change(ctx context.Context, a Account) error {
 	if err := a.check(); err != nil {
 		return err
 	}
-	return d.store.Change(ctx, a)
+	return d.change(d.store.Change(ctx, a))
 }
 
 // SetPassword gives an account another password, or one that is made and returned

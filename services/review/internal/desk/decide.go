@@ -15,7 +15,7 @@ import (
 
 // Decide decides on exactly what the caller was shown.
 func (d *Desk) Decide(ctx context.Context, req *reviewv1.DecideRequest) (*reviewv1.DecideResponse, error) {
-	p, err := d.person(ctx)
+	p, err := d.worker(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ const maxBatch = 200
 // DecideBatch decides several items of one kind. They are decided at once, so that
 // they share transactions, and each has an outcome of its own.
 func (d *Desk) DecideBatch(ctx context.Context, req *reviewv1.DecideBatchRequest) (*reviewv1.DecideBatchResponse, error) {
-	p, err := d.person(ctx)
+	p, err := d.worker(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -51,9 +51,11 @@ type Queues interface {
 	Version() string
 }
 
-// People are who has been at the desk.
+// People are who has been at the desk or has an account.
 type People interface {
 	Note(ctx context.Context, p item.Person) error
+	NoteAccounts(ctx context.Context, all []roster.Account) error
+	Disabled(ctx context.Context, key string) (bool, error)
 	Find(ctx context.Context, key string) (item.Person, bool, error)
 	Lately(ctx context.Context) ([]item.Person, error)
 }
@@ -104,9 +106,23 @@ func (d *Desk) person(ctx context.Context) (item.Person, error) {
 	return p, nil
 }
 
+// worker is who calls, and may still change something: the account of who came with a key
+// or a grant may be disabled since.
+func (d *Desk) worker(ctx context.Context) (item.Person, error) {
+	p, err := d.person(ctx)
+	if err != nil {
+		return p, err
+	}
+	disabled, err := d.people.Disabled(ctx, p.Key)
+	if disabled {
+		err = fault.New(fault.NotPermitted, "the account of %s is disabled; an administrator of the console can enable it", p.Key)
+	}
+	return p, err
+}
+
 // change has a person change an item.
 func (d *Desk) change(ctx context.Context, id string, f func(*item.Item, item.Person, time.Time) (*item.Change, error)) (*reviewv1.Item, error) {
-	p, err := d.person(ctx)
+	p, err := d.worker(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +192,7 @@ func (d *Desk) Release(ctx context.Context, req *reviewv1.ReleaseRequest) (*revi
 
 // Ask asks the requester.
 func (d *Desk) Ask(ctx context.Context, req *reviewv1.AskRequest) (*reviewv1.AskResponse, error) {
-	p, err := d.person(ctx)
+	p, err := d.worker(ctx)
 	if err == nil {
 		err = text("question", req.GetQuestion())
 	}

@@ -12,6 +12,7 @@ import (
 	"sabha.dev/chassis/identity"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
 	"sabha.dev/services/review/internal/item"
+	"sabha.dev/services/review/internal/roster"
 	"sabha.dev/services/review/internal/sqlstore"
 	"sabha.dev/testrig/clocktest"
 )
@@ -64,7 +65,9 @@ func (nobody) Note(context.Context, item.Person) error { return nil }
 func (nobody) Find(context.Context, string) (item.Person, bool, error) {
 	return item.Person{}, false, nil
 }
-func (nobody) Lately(context.Context) ([]item.Person, error) { return nil, nil }
+func (nobody) NoteAccounts(context.Context, []roster.Account) error { return nil }
+func (nobody) Disabled(context.Context, string) (bool, error)       { return false, nil }
+func (nobody) Lately(context.Context) ([]item.Person, error)        { return nil, nil }
 
 func reviewer(t *testing.T) context.Context {
 	return identity.WithCall(t.Context(), identity.Call{Principal: identity.Principal{Organisation: "acme", Subject: "rosa", Scopes: []string{"reviewer"}}})

@@ -124,8 +124,20 @@ func (i *Item) Release(p Person, note string, now time.Time) (*Change, error) {
 	return c, nil
 }
 
+// Vacate gives back the claim of a person who may not decide any more; nil when somebody
+// else holds the item by now.
+func (i *Item) Vacate(person string, now time.Time) *Change {
+	if i.Ended() || i.HolderAt(now) != person {
+		return nil
+	}
+	c := i.change()
+	c.free()
+	c.note(now, Policy, released, "the account of "+person+" is disabled")
+	return c
+}
+
 // Reassign makes another person the holder: known is what is known of that person, nil for
-// nobody that has been seen. Whoever cannot decide in the end keeps the item for as long as
+// nobody that has been here or has an account. Whoever cannot decide in the end keeps the item for as long as
 // any claim lasts.
 func (i *Item) Reassign(p Person, to string, known *Person, note string, now time.Time) (*Change, error) {
 	if err := i.over(); err != nil {

@@ -1,6 +1,6 @@
-// Package roster remembers who has been at the desk, and what they may do. The service
-// knows people by their calls alone, whoever has vouched for them: an API key, an account
-// of the console, an identity provider.
+// Package roster remembers who has been at the desk or has an account at the console, and
+// what they may do. Whoever vouches for somebody, an API key, an account, an identity
+// provider, it is one person.
 package roster
 
 import (
@@ -64,7 +64,8 @@ func (r *Roster) Note(ctx context.Context, p item.Person) error {
 		return err
 	}
 	if _, err := r.db.Write.ExecContext(ctx, `INSERT INTO review_people (person, scopes, seen_at) VALUES ($1, $2, $3)
-		ON CONFLICT (person) DO UPDATE SET scopes = excluded.scopes, seen_at = excluded.seen_at`, p.Key, string(raw), now.UnixMicro()); err != nil {
+		ON CONFLICT (person) DO UPDATE SET seen_at = excluded.seen_at,
+		scopes = CASE WHEN review_people.account = 2 THEN review_people.scopes ELSE excluded.scopes END`, p.Key, string(raw), now.UnixMicro()); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -76,7 +77,51 @@ func (r *Roster) Note(ctx context.Context, p item.Person) error {
 	return nil
 }
 
-// Find gives a person who has been at the desk, however long ago; false for one who has not.
+// What the console knows of a person.
+const (
+	enabled  = 1
+	disabled = 2
+)
+
+// Account is what the console knows of a person.
+type Account struct {
+	Person   item.Person
+	Disabled bool
+}
+
+// NoteAccounts takes down who has an account. Whose is disabled may do nothing.
+func (r *Roster) NoteAccounts(ctx context.Context, all []Account) error {
+	for _, a := range all {
+		state, scopes := enabled, a.Person.Scopes()
+		slices.Sort(scopes)
+		if a.Disabled {
+			state, scopes = disabled, nil
+		}
+		raw, err := json.Marshal(append([]string{}, scopes...))
+		if err != nil {
+			return err
+		}
+		if _, err := r.db.Write.ExecContext(ctx, `INSERT INTO review_people (person, scopes, seen_at, account) VALUES ($1, $2, 0, $3)
+			ON CONFLICT (person) DO UPDATE SET scopes = excluded.scopes, account = excluded.account
+			WHERE review_people.scopes <> excluded.scopes OR review_people.account <> excluded.account`, a.Person.Key, string(raw), state); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Disabled tells whether the account of a person is.
+func (r *Roster) Disabled(ctx context.Context, key string) (bool, error) {
+	var state int
+	err := r.db.Read.QueryRowContext(ctx, `SELECT account FROM review_people WHERE person = $1`, key).Scan(&state)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return state == disabled, err
+}
+
+// Find gives a person who has been at the desk, however long ago, or has an account; false
+// for others.
 func (r *Roster) Find(ctx context.Context, key string) (item.Person, bool, error) {
 	var raw string
 	err := r.db.Read.QueryRowContext(ctx, `SELECT scopes FROM review_people WHERE person = $1`, key).Scan(&raw)
@@ -90,10 +135,10 @@ func (r *Roster) Find(ctx context.Context, key string) (item.Person, bool, error
 	return p, err == nil, err
 }
 
-// Lately gives the people who have been at the desk in the last 90 days, by name; of very
-// many those who were there last.
+// Lately gives the people who have been at the desk in the last 90 days or have an account,
+// by name; of very many those who were there last.
 func (r *Roster) Lately(ctx context.Context) ([]item.Person, error) {
-	rows, err := r.db.Read.QueryContext(ctx, `SELECT person, scopes FROM review_people WHERE seen_at > $1 ORDER BY seen_at DESC LIMIT $2`,
+	rows, err := r.db.Read.QueryContext(ctx, `SELECT person, scopes FROM review_people WHERE (seen_at > $1 OR account = 1) AND account <> 2 ORDER BY seen_at DESC, person LIMIT $2`,
 		r.clock.Now().Add(-lately).UnixMicro(), maxListed)
 	if err != nil {
 		return nil, err
