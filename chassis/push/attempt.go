@@ -79,6 +79,12 @@ func (d *Deliverer) attempt(ctx context.Context, j job, buffer *[]byte) result {
 		ev = d.Frame(&a2apb.StreamResponse{Payload: &a2apb.StreamResponse_Task{Task: rec.Task}}, epoch, rec.Version, rec.Version > j.version+1)
 		j.traceparent = rec.Traceparent()
 	}
+	if d.Outlet != nil {
+		var err error
+		if ev, err = d.disclose(ctx, j, ev); err != nil {
+			return r // the replica stops
+		}
+	}
 	body, err := a2ajson.AppendEvent((*buffer)[:0], ev)
 	if err != nil {
 		d.Log.Error("an event cannot be written as JSON", "task_id", j.key.TaskID, "error", err)

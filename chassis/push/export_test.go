@@ -1,8 +1,11 @@
 package push
 
 import (
+	"context"
 	"crypto/ed25519"
 	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/taskstore"
@@ -19,6 +22,11 @@ func (d *Deliverer) Held() (events, cursors int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.held, len(d.cursors)
+}
+
+// Disclose gives an event as it may leave to a webhook.
+func (d *Deliverer) Disclose(ctx context.Context, url string, ev *a2apb.StreamResponse) (*a2apb.StreamResponse, error) {
+	return d.disclose(ctx, job{config: &a2apb.TaskPushNotificationConfig{Url: url}}, ev)
 }
 
 // Signer makes what signs notifications.

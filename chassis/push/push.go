@@ -18,6 +18,7 @@ import (
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/egress"
 	"sabha.dev/chassis/metrics"
+	"sabha.dev/chassis/outlet"
 	"sabha.dev/chassis/taskstore"
 	"sabha.dev/chassis/trace"
 )
@@ -41,6 +42,8 @@ type Config struct {
 	Service string
 	Key     ed25519.PrivateKey
 	Guard   *egress.Guard
+	// Outlet decides what events may hold; nil lets everything go, and looks at nothing.
+	Outlet  *outlet.Outlet
 	Store   Store
 	Clock   clock.Clock
 	Log     *slog.Logger

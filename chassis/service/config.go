@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"sabha.dev/chassis/egress"
+	"sabha.dev/chassis/outlet"
 	"sabha.dev/chassis/trace"
 )
 
@@ -49,6 +50,8 @@ type Push struct {
 	Allow []string `yaml:"allow"`
 	// MaxFailures in a row disable a configuration; 0 means 30, about 2.5 hours.
 	MaxFailures int `yaml:"max_failures"`
+	// Disclosure says what notifications may hold; without it they hold everything.
+	Disclosure outlet.Policy `yaml:"disclosure"`
 }
 
 // Load reads a YAML file strictly: unknown keys are refused with their line.

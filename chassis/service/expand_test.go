@@ -19,6 +19,7 @@ func TestAConfigurationTakesVariablesFromTheEnvironment(t *testing.T) {
 		{text: "# ${SABHA_TEST_NOWHERE}\ngrpc: x\n", grpc: "x"},
 		{text: "http: \":1\"\ngrpc: ${SABHA_TEST_NOWHERE}\n", err: "line 2: the environment variable SABHA_TEST_NOWHERE is not set"},
 		{text: "grpc: ${SABHA_TEST_HOST}\nport: 1\n", err: "line 2: field port not found"},
+		{text: "grpc: x\npush:\n  disclosure:\n    default: hide\n", err: `disclosure:4: default: "hide" is unknown`},
 	} {
 		file := filepath.Join(t.TempDir(), "config.yaml")
 		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {

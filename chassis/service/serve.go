@@ -128,7 +128,7 @@ func Start(ctx context.Context, d Definition, env Env) (_ *Running, err error) {
 	card := Card(r.persona)
 	var webhooks *push.Config
 	if card.GetCapabilities().GetPushNotifications() {
-		if webhooks, err = d.Config.Push.open(d.Name, env.Key); err != nil {
+		if webhooks, err = d.Config.Push.open(d.Name, env.Key, r.base.Outlets); err != nil {
 			return nil, err
 		}
 	}

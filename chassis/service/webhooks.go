@@ -14,18 +14,23 @@ import (
 
 	"sabha.dev/chassis/egress"
 	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/outlet"
 	"sabha.dev/chassis/push"
 	"sabha.dev/chassis/taskstore"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
 )
 
 // open makes what the engine needs to send to webhooks.
-func (p Push) open(service string, key ed25519.PrivateKey) (*push.Config, error) {
+func (p Push) open(service string, key ed25519.PrivateKey, outlets *outlet.Outlets) (*push.Config, error) {
 	guard, err := egress.New(p.Allow)
 	if err != nil {
 		return nil, fmt.Errorf("push.allow: %w", err)
 	}
-	return &push.Config{Service: service, Key: key, Guard: guard, MaxFailures: p.MaxFailures}, nil
+	c := &push.Config{Service: service, Key: key, Guard: guard, MaxFailures: p.MaxFailures}
+	if !p.Disclosure.IsZero() { // the default of webhooks lets everything go: then nothing need be looked at
+		c.Outlet, err = outlets.Open("webhooks", outlet.Webhook, p.Disclosure)
+	}
+	return c, err
 }
 
 // ListDeadPushes lists push configurations that were given up, of every caller.
