@@ -53,6 +53,9 @@ const (
 	PartnerChanged  Reason = "PARTNER_CHANGED"
 	PartnerState    Reason = "PARTNER_STATE"
 	CardRefused     Reason = "CARD_REFUSED"
+	// Of a tool of an MCP server: nobody has listed it, or it is not what the person was shown.
+	ToolNotFound Reason = "TOOL_NOT_FOUND"
+	ToolChanged  Reason = "TOOL_CHANGED"
 )
 
 // Field is one part of a request that is wrong, and why.

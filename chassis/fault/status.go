@@ -52,6 +52,8 @@ var reasons = map[Reason]struct {
 	PartnerChanged:            {codes.Aborted, DomainSabha},
 	PartnerState:              {codes.FailedPrecondition, DomainSabha},
 	CardRefused:               {codes.FailedPrecondition, DomainSabha},
+	ToolNotFound:              {codes.NotFound, DomainSabha},
+	ToolChanged:               {codes.Aborted, DomainSabha},
 }
 
 // Status gives the gRPC status of an error. Errors that are not made for

@@ -93,5 +93,7 @@ func books(t *testing.T) (paid func() []string, server *executor.MCP) {
 		}
 		return strings.FieldsFunc(string(raw), func(r rune) bool { return r == '\n' })
 	}
-	return paid, &executor.MCP{Command: []string{program}, Env: map[string]string{ledgerVariable: file}}
+	return paid, &executor.MCP{Servers: map[string]executor.MCPServer{
+		"ledger": {Command: []string{program}, Env: map[string]string{ledgerVariable: file}, Trust: "first-use"},
+	}}
 }

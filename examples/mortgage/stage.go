@@ -67,7 +67,9 @@ func open(ctx context.Context, s settings, out io.Writer) (_ *bank, err error) {
 		Data: b.at("data"), Docs: filepath.Join(s.folder, "library"), Playbooks: filepath.Join(s.folder, "playbooks"),
 		Thresholds: filepath.Join(s.folder, "thresholds.yaml"), Agreements: b.at("agreements"),
 		HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Console: "127.0.0.1:0",
-		MCP: &executor.MCP{Command: []string{b.program("ledger"), b.at("ledger.jsonl")}},
+		MCP: &executor.MCP{Servers: map[string]executor.MCPServer{
+			"ledger": {Command: []string{b.program("ledger"), b.at("ledger.jsonl")}, Trust: "first-use"},
+		}},
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
 	if err != nil {

@@ -1,21 +1,22 @@
-// Package executor is the persona that acts: it calls the tools of an MCP server
+// Package executor is the persona that acts: it calls the tools of MCP servers
 // and runs sandboxed snippets.
 package executor
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"runtime"
-	"slices"
-	"strings"
 	"time"
+
+	"google.golang.org/grpc"
 
 	"sabha.dev/chassis/service"
 	"sabha.dev/services/executor/internal/a2aagent"
+	"sabha.dev/services/executor/internal/allow"
 	"sabha.dev/services/executor/internal/sandbox"
+	"sabha.dev/services/executor/internal/sqlstore"
 	"sabha.dev/services/executor/internal/toolhost"
+	"sabha.dev/services/executor/migrations"
 )
 
 // Name of the service and its tenant.
@@ -25,7 +26,7 @@ const Name = "executor"
 type Config struct {
 	service.Config `yaml:",inline"`
 	Sandbox        Sandbox `yaml:"sandbox"`
-	// MCP is the server whose tools are called; nil for none, and then the skill call-tool is not offered.
+	// MCP are the servers whose tools are called; nil for none, and then the skill call-tool is not offered.
 	MCP *MCP `yaml:"mcp"`
 }
 
@@ -43,33 +44,15 @@ type Sandbox struct {
 	Parallel int `yaml:"parallel"`
 }
 
-// MCP says how to run the server that offers the tools. It speaks over standard
-// input and output.
-type MCP struct {
-	// Command is the program and its arguments.
-	Command []string `yaml:"command"`
-	// Env are its variables by name; of this process's environment it gets PATH only.
-	Env map[string]string `yaml:"env"`
-	// SecretFiles are variables whose values are read from files, by name.
-	SecretFiles map[string]string `yaml:"secret_files"`
-	// Dir is its working directory.
-	Dir string `yaml:"dir"`
-	// StartTimeout bounds its start; default 30s. CallTimeout bounds one call; default 60s.
-	StartTimeout time.Duration `yaml:"start_timeout"`
-	CallTimeout  time.Duration `yaml:"call_timeout"`
-	// MaxMessageBytes is the longest message taken from it; default 4 MiB.
-	MaxMessageBytes int `yaml:"max_message_bytes"`
-}
-
 // New defines the service. Nothing is started yet.
 func New(c Config) service.Definition {
 	return service.Definition{
-		Name: Name, Config: c.Config,
-		Build: func(_ context.Context, b *service.Base) (*service.Persona, error) { return build(c, b) },
+		Name: Name, Config: c.Config, Migrations: migrations.Files,
+		Build: func(ctx context.Context, b *service.Base) (*service.Persona, error) { return build(ctx, c, b) },
 	}
 }
 
-func build(c Config, b *service.Base) (*service.Persona, error) {
+func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, error) {
 	code, err := c.Sandbox.open(b)
 	if err != nil {
 		return nil, err
@@ -77,15 +60,31 @@ func build(c Config, b *service.Base) (*service.Persona, error) {
 	if c.MCP == nil {
 		return &service.Persona{Agent: a2aagent.New(code, nil, b.Release)}, nil
 	}
-	config, err := c.MCP.host()
+	servers, err := c.MCP.hosted()
 	if err != nil {
 		return nil, err
 	}
-	host, err := toolhost.New(config, b.Log)
+	policy, err := allow.Read(c.MCP.Policy)
 	if err != nil {
 		return nil, err
 	}
-	return &service.Persona{Agent: a2aagent.New(code, host, b.Release), Close: host.Close}, nil
+	if b.DB == nil {
+		return nil, errors.New("mcp: a database is needed, for what is approved of tools")
+	}
+	outlets, err := c.MCP.outlets(b.Outlets)
+	if err != nil {
+		return nil, err
+	}
+	store := sqlstore.New(b.DB, b.Clock)
+	host, err := toolhost.New(ctx, toolhost.Config{Servers: servers, Ledger: store, Clock: b.Clock, Log: b.Log})
+	if err != nil {
+		return nil, err
+	}
+	tools := &a2aagent.Caller{
+		Tools: host, Policy: policy, Outlets: outlets, Clock: b.Clock,
+		Review: func() (grpc.ClientConnInterface, error) { return b.Peer("review") },
+	}
+	return &service.Persona{Agent: a2aagent.New(code, tools, b.Release), Close: host.Close}, nil
 }
 
 func (s Sandbox) open(b *service.Base) (*sandbox.Sandbox, error) {
@@ -95,32 +94,6 @@ func (s Sandbox) open(b *service.Base) (*sandbox.Sandbox, error) {
 	limits.WallTime = orDefault(s.WallTime, limits.WallTime)
 	limits.Output = orDefault(s.OutputBytes, limits.Output)
 	return sandbox.New(limits, orDefault(s.Parallel, runtime.GOMAXPROCS(0)), b.Clock)
-}
-
-// host reads the secrets and fills in the defaults.
-func (m MCP) host() (toolhost.Config, error) {
-	c := toolhost.Config{
-		Command: m.Command, Dir: m.Dir,
-		StartTimeout: orDefault(m.StartTimeout, 30*time.Second), CallTimeout: orDefault(m.CallTimeout, time.Minute),
-		MaxMessage: orDefault(m.MaxMessageBytes, 4<<20),
-	}
-	var errs []error
-	for name, value := range m.Env {
-		c.Env = append(c.Env, name+"="+value)
-	}
-	for name, file := range m.SecretFiles {
-		if _, twice := m.Env[name]; twice {
-			errs = append(errs, fmt.Errorf("mcp: %s is both under env and under secret_files", name))
-		}
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("mcp: secret %s: %w", name, err))
-			continue
-		}
-		c.Env = append(c.Env, name+"="+strings.TrimSpace(string(raw)))
-	}
-	slices.Sort(c.Env)
-	return c, errors.Join(errs...)
 }
 
 func orDefault[T comparable](v, standard T) T {

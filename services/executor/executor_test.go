@@ -8,8 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"sabha.dev/chassis/clock"
+	"sabha.dev/chassis/outlet"
 	"sabha.dev/chassis/service"
+	"sabha.dev/chassis/sqldb"
+	"sabha.dev/services/executor/migrations"
 )
 
 func base() *service.Base {
@@ -37,10 +42,17 @@ func TestConfigurationBuildsThePersona(t *testing.T) {
 grpc: ":9104"
 sandbox: {steps: 1000, wall_time: 2s}
 mcp:
-  command: [server, --stdio]
-  env: {REGION: eu}
-  secret_files: {TOKEN: `+secret+`}
-  call_timeout: 5s
+  servers:
+    books:
+      command: [/nonexistent/server, --stdio]
+      env: {REGION: eu}
+      secret_files: {TOKEN: `+secret+`}
+      call_timeout: 5s
+      trust: first-use
+      tools: {add: {read_only: true}}
+    far:
+      url: https://tools.example.com/mcp
+      bearer_file: `+secret+`
 `)
 	if err != nil {
 		t.Fatal(err)
@@ -48,14 +60,35 @@ mcp:
 	if c.GRPC != ":9104" || c.Sandbox.Steps != 1000 || c.Sandbox.WallTime != 2*time.Second {
 		t.Errorf("configuration %+v", c)
 	}
-	h, err := c.MCP.host()
-	if err != nil {
+	servers, err := c.MCP.hosted()
+	if err != nil || len(servers) != 2 {
+		t.Fatalf("%d servers, error %v", len(servers), err)
+	}
+	for _, s := range servers {
+		switch s.Name {
+		case "books":
+			if got := strings.Join(s.Process.Env, " "); got != "REGION=eu TOKEN=s3cret" || s.CallTimeout != 5*time.Second || s.StartTimeout != 30*time.Second || !s.FirstUse || !*s.Effects["add"].ReadOnly {
+				t.Errorf("books are %+v", s)
+			}
+		case "far":
+			if s.Process != nil || s.Remote.URL != "https://tools.example.com/mcp" || s.Remote.BearerFile != secret || s.FirstUse {
+				t.Errorf("far is %+v", s)
+			}
+		}
+	}
+	delete(c.MCP.Servers, "far") // nobody is called here
+	b := base()
+	if b.DB, err = sqldb.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "executor.db")); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(h.Env, " "); got != "REGION=eu TOKEN=s3cret" || h.CallTimeout != 5*time.Second || h.StartTimeout != 30*time.Second {
-		t.Errorf("host %+v", h)
+	defer func() { _ = b.DB.Close() }()
+	if err := sqldb.Migrate(t.Context(), b.DB, Name, migrations.Files); err != nil {
+		t.Fatal(err)
 	}
-	p, err := New(c).Build(t.Context(), base())
+	if b.Outlets, err = outlet.New(b.Log, prometheus.NewRegistry()); err != nil {
+		t.Fatal(err)
+	}
+	p, err := New(c).Build(t.Context(), b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,13 +112,18 @@ func TestWithoutServerNoToolIsOffered(t *testing.T) {
 
 func TestWrongConfigurationIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"mcp: {}":                          "MCP server: no command is given",
-		"sandbox: {steps: -1}":             "sandbox limit steps is -1; it must be positive",
-		"sandbox: {parallel: -1}":          "sandbox: -1 snippets in parallel; it must be positive",
-		"mcp: {command: [x], comand: [y]}": "field comand not found in type executor.MCP",
-		"mcp: {command: [x], secret_files: {T: /nonexistent}}":           "mcp: secret T: open /nonexistent: no such file or directory",
-		"mcp: {command: [x], env: {T: a}, secret_files: {T: /dev/null}}": "mcp: T is both under env and under secret_files",
-		"mcp: {command: [x], call_timeout: -1s}":                         "MCP server: start and call time limits must be positive",
+		"mcp: {}":                                         "mcp: no servers are given",
+		"sandbox: {steps: -1}":                            "sandbox limit steps is -1; it must be positive",
+		"sandbox: {parallel: -1}":                         "sandbox: -1 snippets in parallel; it must be positive",
+		"mcp: {command: [x]}":                             "field command not found in type executor.MCP",
+		"mcp: {servers: {a: {comand: [y]}}}":              "field comand not found in type executor.MCPServer",
+		"mcp: {servers: {a: {}}}":                         "MCP server a: give either a command or a url",
+		"mcp: {servers: {a: {command: [x], trust: all}}}": `MCP server a: trust is "all"; write approve or first-use`,
+		"mcp: {servers: {a: {command: [x], secret_files: {T: /nonexistent}}}}":           "MCP server a: secret T: open /nonexistent: no such file or directory",
+		"mcp: {servers: {a: {command: [x], env: {T: a}, secret_files: {T: /dev/null}}}}": "MCP server a: T is both under env and under secret_files",
+		"mcp: {servers: {a: {command: [x], call_timeout: -1s}}}":                         "MCP server a: start and call time limits must be positive",
+		"mcp: {policy: /nonexistent, servers: {a: {command: [x]}}}":                      "open /nonexistent: no such file or directory",
+		"mcp: {servers: {a: {command: [x]}}}":                                            "mcp: a database is needed",
 	} {
 		c, err := load(t, text)
 		if err == nil {

@@ -42,10 +42,11 @@ func TestMain(m *testing.M) {
 		Path string `json:"path"`
 	}
 	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	mcp.AddTool(s, &mcp.Tool{Name: "add"}, func(_ context.Context, _ *mcp.CallToolRequest, in numbers) (*mcp.CallToolResult, sum, error) {
+	reads := &mcp.ToolAnnotations{ReadOnlyHint: true}
+	mcp.AddTool(s, &mcp.Tool{Name: "add", Annotations: reads}, func(_ context.Context, _ *mcp.CallToolRequest, in numbers) (*mcp.CallToolResult, sum, error) {
 		return nil, sum{in.A + in.B}, nil
 	})
-	mcp.AddTool(s, &mcp.Tool{Name: "wait"}, func(ctx context.Context, _ *mcp.CallToolRequest, in file) (*mcp.CallToolResult, sum, error) {
+	mcp.AddTool(s, &mcp.Tool{Name: "wait", Annotations: reads}, func(ctx context.Context, _ *mcp.CallToolRequest, in file) (*mcp.CallToolResult, sum, error) {
 		_ = os.WriteFile(in.Path+".started", nil, 0o600)
 		<-ctx.Done()
 		_ = os.WriteFile(in.Path+".canceled", nil, 0o600)
@@ -82,7 +83,9 @@ func start(t *testing.T) (a2apb.A2AServiceClient, context.Context) {
 	}
 	r, err := service.Start(t.Context(), New(Config{
 		Config: service.Config{Database: "sqlite:" + filepath.Join(t.TempDir(), "executor.db")},
-		MCP:    &MCP{Command: []string{os.Args[0]}, Env: map[string]string{serveVariable: "1"}},
+		MCP: &MCP{Servers: map[string]MCPServer{"test": {
+			Command: []string{os.Args[0]}, Env: map[string]string{serveVariable: "1"}, Trust: "first-use",
+		}}},
 	}), env)
 	if err != nil {
 		t.Fatal(err)
@@ -133,8 +136,8 @@ func TestTasksOverTheWire(t *testing.T) {
 		"a snippet":       {map[string]any{"code": "inputs['a'] * 2", "inputs": map[string]any{"a": 21}}, a2apb.TaskState_TASK_STATE_COMPLETED, "42"},
 		"a wrong snippet": {map[string]any{"code": "1 // 0"}, a2apb.TaskState_TASK_STATE_FAILED, "the snippet failed: line 1: floored division by zero"},
 		"a tool":          {map[string]any{"tool": "add", "arguments": map[string]any{"a": 1, "b": 2}}, a2apb.TaskState_TASK_STATE_COMPLETED, `{"sum":3}`},
-		"no such tool":    {map[string]any{"tool": "sub"}, a2apb.TaskState_TASK_STATE_FAILED, `message.parts[0].data.tool: there is no tool "sub"; the server has: add, wait`},
-		"wrong arguments": {map[string]any{"tool": "add", "arguments": map[string]any{"a": "x", "b": 2}}, a2apb.TaskState_TASK_STATE_FAILED, `message.parts[0].data.arguments: the arguments of "add" do not fit its input schema: /a: got string, want number`},
+		"no such tool":    {map[string]any{"tool": "sub"}, a2apb.TaskState_TASK_STATE_FAILED, `message.parts[0].data.tool: there is no tool "sub"; there are: test/add, test/wait`},
+		"wrong arguments": {map[string]any{"tool": "add", "arguments": map[string]any{"a": "x", "b": 2}}, a2apb.TaskState_TASK_STATE_FAILED, `message.parts[0].data.arguments: the arguments of "test/add" do not fit its input schema: /a: got string, want number`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			res, err := client.SendMessage(ctx, request(t, name, c.data))

@@ -78,7 +78,7 @@ type Options struct {
 	PushAllow []string
 	// Model writes answers; empty for none.
 	Model planner.Model
-	// MCP is the server whose tools the executor calls; nil for none.
+	// MCP are the servers whose tools the executor calls; nil for none.
 	MCP *executor.MCP
 	// OTLP is the URL of a collector for spans; empty for none. TraceRatio as in service.Config.
 	OTLP       string

@@ -13,24 +13,14 @@ import (
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/fault"
 	"sabha.dev/services/executor/internal/sandbox"
-	"sabha.dev/services/executor/internal/toolhost"
 )
-
-// Tools calls the tools of an MCP server.
-type Tools interface {
-	Tool(ctx context.Context, name string) (toolhost.Tool, error)
-	Call(ctx context.Context, name string, arguments json.RawMessage) (toolhost.Result, error)
-}
 
 // Code runs snippets.
 type Code interface {
 	Run(ctx context.Context, code string, inputs json.RawMessage) (sandbox.Result, error)
 }
 
-var (
-	_ Tools = (*toolhost.Host)(nil)
-	_ Code  = (*sandbox.Sandbox)(nil)
-)
+var _ Code = (*sandbox.Sandbox)(nil)
 
 // Skill ids.
 const (
@@ -38,13 +28,14 @@ const (
 	RunCode  = "run-code"
 )
 
-// ToolCall is the key in a task's metadata under which a call with side effects
-// is marked before it is made: an object with tool. A task that is taken up again
-// with the mark does not call a second time.
+// ToolCall is the key in a task's metadata of what became of its call: an object with tool;
+// review, the id of the task that asks a person, where one was asked; and called, true
+// before a call that must not be repeated is made. A task that is taken up again with that
+// does not call a second time.
 const ToolCall = "urn:sabha:ext:tool-call:v1"
 
 // New makes the executor. Without tools (nil) it cannot call any and does not say that it can.
-func New(code Code, tools Tools, version string) agent.Agent {
+func New(code Code, tools *Caller, version string) agent.Agent {
 	a := agent.Agent{
 		Tenant: "executor", Name: "Executor", Version: version,
 		Description: "Runs sandboxed Starlark snippets.",
@@ -59,14 +50,15 @@ func New(code Code, tools Tools, version string) agent.Agent {
 	}
 	if tools != nil {
 		a.Description = "Calls MCP tools and runs sandboxed Starlark snippets."
-		a.Extensions = []*a2apb.AgentExtension{{Uri: ToolCall, Description: "Task metadata: the tool that is being called, where a call must not be repeated."}}
+		a.Extensions = []*a2apb.AgentExtension{{Uri: ToolCall, Description: "Task metadata: the tool that is being called, where a call must not be repeated, or the review that a call waits for."}}
 		a.Skills = append(a.Skills, agent.Skill{
 			ID: CallTool, Name: "Call a tool",
-			Description: "Calls a tool of the configured MCP server. Data part {tool, arguments?}; the arguments are checked against the tool's input schema before the call. " +
+			Description: "Calls a tool of a configured MCP server. Data part {tool, arguments?, timeout?}; tool is SERVER/TOOL, or a name that only one server has. " +
+				"The arguments are checked against the tool's input schema before the call; timeout is at most the server's, for example 5s. A call that changes something and rests on data that is not trusted waits for a person. " +
 				"The artifact result holds the structured result as data and the other content as text, raw and url parts.",
-			Tags: []string{"mcp", "tool"}, Examples: []string{`{"tool": "add", "arguments": {"a": 1, "b": 2}}`},
+			Tags: []string{"mcp", "tool"}, Examples: []string{`{"tool": "sums/add", "arguments": {"a": 1, "b": 2}}`},
 			InputModes: []string{"application/json"},
-			Run:        func(ctx context.Context, r agent.Run) (agent.Outcome, error) { return callTool(ctx, r, tools) },
+			Run:        func(ctx context.Context, r agent.Run) (agent.Outcome, error) { return tools.run(ctx, r) },
 		})
 		a.Route = route
 	}

@@ -3,10 +3,13 @@ package toolhost
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"sabha.dev/chassis/tool"
 )
 
 // Errors of a call that say all there is to say.
@@ -16,8 +19,46 @@ var (
 	// ErrClosed: the host was closed.
 	ErrClosed = errors.New("the tool host is closed")
 
-	errSlowStart = errors.New("the MCP server took too long to start")
+	errSlowStart = errors.New("it took too long to start or to list its tools")
+	errEnded     = errors.New("it ended")
+	errManyTools = fmt.Errorf("it lists more than %d tools", maxTools)
 )
+
+// Why a connection could not be made or was ended.
+type (
+	start      struct{ error } // it could not be started, or reached
+	listing    struct{ error } // it does not list its tools
+	protocol   struct{ error } // it breaks the protocol: our own words
+	ledgerAway struct{ error } // approvals cannot be read
+)
+
+func (e *start) Unwrap() error      { return e.error }
+func (e *listing) Unwrap() error    { return e.error }
+func (e *protocol) Unwrap() error   { return e.error }
+func (e *ledgerAway) Unwrap() error { return e.error }
+
+// whyAway says it to callers, who are told nothing of what is inside.
+func whyAway(err error) string {
+	var (
+		s *start
+		l *listing
+		p *protocol
+		a *ledgerAway
+	)
+	switch {
+	case errors.As(err, &p):
+		return "it does not keep to the protocol: " + p.Error()
+	case errors.Is(err, errSlowStart), errors.Is(err, errEnded):
+		return err.Error()
+	case errors.As(err, &s):
+		return "it cannot be started or reached"
+	case errors.As(err, &l):
+		return "it does not list its tools"
+	case errors.As(err, &a):
+		return "its approvals cannot be read"
+	}
+	return "it is not connected"
+}
 
 // UnknownTool says that the server has no tool of the name.
 type UnknownTool struct {
@@ -27,63 +68,61 @@ type UnknownTool struct {
 
 func (e *UnknownTool) Error() string {
 	if len(e.Known) == 0 {
-		return fmt.Sprintf("there is no tool %q; the server has none", e.Name)
+		return fmt.Sprintf("there is no tool %q; no server has any", e.Name)
 	}
-	return fmt.Sprintf("there is no tool %q; the server has: %s", e.Name, strings.Join(e.Known, ", "))
-}
-
-// Problem is one way in which a value breaks a schema.
-type Problem struct {
-	Path    string // JSON pointer within the value; empty is the value itself
-	Message string
-}
-
-func problemText(problems []Problem) string {
-	texts := make([]string, len(problems))
-	for i, p := range problems {
-		if texts[i] = p.Message; p.Path != "" {
-			texts[i] = p.Path + ": " + p.Message
-		}
+	known := e.Known
+	if len(known) > maxNamed {
+		known = append(slices.Clone(known[:maxNamed]), fmt.Sprintf("and %d more", len(e.Known)-maxNamed))
 	}
-	return strings.Join(texts, "; ")
+	return fmt.Sprintf("there is no tool %q; there are: %s", e.Name, strings.Join(known, ", "))
 }
 
-// InvalidInput says that the arguments break the tool's input schema. The tool was not called.
-type InvalidInput struct {
-	Tool     string
-	Problems []Problem
+// maxNamed is how many tools a refusal names.
+const maxNamed = 30
+
+// Ambiguous says that several servers have a tool of the name.
+type Ambiguous struct {
+	Name    string
+	Servers []string // sorted
 }
 
-func (e *InvalidInput) Error() string {
-	return fmt.Sprintf("the arguments of %q do not fit its input schema: %s", e.Tool, problemText(e.Problems))
+func (e *Ambiguous) Error() string {
+	return fmt.Sprintf("several servers have a tool %q; write %s", e.Name, strings.Join(e.Servers, "/"+e.Name+" or ")+"/"+e.Name)
 }
 
-// InvalidOutput says that the tool answered something that breaks its own output schema.
-type InvalidOutput struct {
-	Tool     string
-	Problems []Problem
-	cause    error
+// HeldTool says that nobody has approved what the server says of a tool now.
+type HeldTool struct {
+	Tool string
+	// Refused: a person has said that it is not to be called.
+	Refused bool
 }
 
-func (e *InvalidOutput) Error() string {
-	return fmt.Sprintf("the answer of %q does not fit its output schema: %s", e.Tool, problemText(e.Problems))
+func (e *HeldTool) Error() string {
+	if e.Refused {
+		return fmt.Sprintf("the tool %q was refused by a person", e.Tool)
+	}
+	return fmt.Sprintf("the tool %q is new or has changed, and waits for approval", e.Tool)
 }
 
-// Unwrap gives the cause, if there is one beyond the problems.
-func (e *InvalidOutput) Unwrap() error { return e.cause }
+// Changed says that a tool is not what it was a moment ago. It was not called.
+type Changed struct{ Tool string }
 
-// InvalidSchema says that a tool cannot be used because the server describes it wrongly.
-type InvalidSchema struct {
-	Tool, Which string
-	cause       error
+func (e *Changed) Error() string {
+	return fmt.Sprintf("the tool %q has just changed; it was not called", e.Tool)
 }
 
-func (e *InvalidSchema) Error() string {
-	return fmt.Sprintf("the tool %q cannot be used: its %s schema is not valid JSON Schema 2020-12", e.Tool, e.Which)
+// Unusable says that a tool cannot be called because of how the server lists it.
+type Unusable struct {
+	Tool, Why string
+	cause     error
 }
 
-// Unwrap gives what the schema compiler says.
-func (e *InvalidSchema) Unwrap() error { return e.cause }
+func (e *Unusable) Error() string {
+	return fmt.Sprintf("the tool %q cannot be used: %s", e.Tool, e.Why)
+}
+
+// Unwrap gives the cause, which is for logs.
+func (e *Unusable) Unwrap() error { return e.cause }
 
 // ToolFailed is a call that the tool itself says has failed. Words are the
 // server's and are to be shown as such: they are not to be trusted.
@@ -95,23 +134,34 @@ func (e *ToolFailed) Error() string {
 	return fmt.Sprintf("the tool %q failed; in its own words: %s", e.Tool, e.Words)
 }
 
-// Unavailable says that the server could not be reached. Where it ended during a
-// call, whether the tool took effect is not known.
+// Unavailable says that a server could not be reached, or was lost.
 type Unavailable struct {
-	What  string
-	cause error
+	Server, What string
+	cause        error
 }
 
-func (e *Unavailable) Error() string { return "the MCP server " + e.What }
+func (e *Unavailable) Error() string { return fmt.Sprintf("the MCP server %q %s", e.Server, e.What) }
 
 // Unwrap gives the cause, which is for logs.
 func (e *Unavailable) Unwrap() error { return e.cause }
 
-// callError tells a refusal by the server's protocol from a broken connection.
-func callError(tool string, err error) error {
+func unreadable(t Tool, why string) error {
+	return &tool.InvalidOutput{Tool: t.Full(), Problems: []tool.Problem{{Message: why}}}
+}
+
+// callError tells an answer that cannot be taken, and a refusal by the server, from a
+// broken connection.
+func (s *session) callError(t Tool, err error) error {
 	var refused *jsonrpc.Error
 	if errors.As(err, &refused) && !errors.Is(err, mcp.ErrConnectionClosed) {
-		return &ToolFailed{Tool: tool, Words: refused.Message}
+		if ours, ok := s.wire.frames.refusal(err); ok {
+			return unreadable(t, ours)
+		}
+		return &ToolFailed{Tool: t.Full(), Words: refused.Message}
 	}
-	return &Unavailable{What: "ended during the call", cause: err}
+	what := "was lost during the call; whether the tool took effect is not known"
+	if why := s.wire.frames.reason(); why != nil {
+		what = "does not keep to the protocol: " + why.Error() + "; whether the tool took effect is not known"
+	}
+	return &Unavailable{Server: t.Server, What: what, cause: err}
 }

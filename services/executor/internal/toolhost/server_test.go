@@ -1,6 +1,7 @@
 package toolhost
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -26,6 +28,8 @@ func TestMain(m *testing.M) {
 		os.Exit(3)
 	case "hang":
 		select {}
+	case "wire":
+		speak()
 	default:
 		serve()
 	}
@@ -102,6 +106,18 @@ func serve() {
 		}
 		return words(fmt.Sprint(child.Process.Pid)), nil
 	})
+	plain("progress", `{"type": "object", "required": ["file"]}`, nil, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var in struct{ File string }
+		_ = json.Unmarshal(r.Params.Arguments, &in)
+		_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Message: "page", Progress: 1, Total: 3})
+		for ctx.Err() == nil { // until it was heard
+			if _, err := os.Stat(in.File); err == nil {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return words("read"), nil
+	})
 	plain("picture", anything, nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{Data: []byte("png"), MIMEType: "image/png"}}}, nil
 	})
@@ -113,5 +129,62 @@ func serve() {
 	})
 	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil && !errors.Is(err, context.Canceled) {
 		os.Exit(1)
+	}
+}
+
+// speak is a server of a few lines of its own, that breaks the protocol as it is told.
+func speak() {
+	const list = `{"tools": [
+		{"name": "other-id", "inputSchema": {"type": "object"}}, {"name": "twice", "inputSchema": {"type": "object"}},
+		{"name": "big", "inputSchema": {"type": "object"}}, {"name": "chatter", "inputSchema": {"type": "object"}},
+		{"name": "silent", "inputSchema": {"type": "object"}}, {"name": "banner", "inputSchema": {"type": "object"}},
+		{"name": "deep", "inputSchema": {"type": "object"}}, {"name": "no-schema", "inputSchema": {"type": "nothing"}},
+		{"name": "same", "inputSchema": {"type": "object"}}, {"name": "same", "inputSchema": {"type": "object", "required": ["x"]}},
+		{"name": "bad\u0000name", "inputSchema": {"type": "object"}}]}`
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 1<<20)
+	for in.Scan() {
+		var req struct {
+			ID     json.RawMessage
+			Method string
+			Params struct {
+				Name            string
+				ProtocolVersion string
+			}
+		}
+		_ = json.Unmarshal(in.Bytes(), &req)
+		if req.ID == nil {
+			continue
+		}
+		answer := func(result string) {
+			fmt.Printf("{\"jsonrpc\": \"2.0\", \"id\": %s, \"result\": %s}\n", req.ID, result)
+		}
+		switch req.Method {
+		case "initialize":
+			answer(`{"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "wire", "version": "1"}}`)
+		case "tools/list":
+			answer(strings.Join(strings.Fields(list), " "))
+		case "tools/call":
+			switch req.Params.Name {
+			case "other-id":
+				fmt.Println(`{"jsonrpc": "2.0", "id": 4711, "result": {"content": []}}`)
+			case "twice":
+				answer(`{"content": [], "structuredContent": {"paid": 1, "p\u0061id": 2}}`)
+			case "big":
+				answer(`{"content": [], "structuredContent": {"account": 9007199254740993}}`)
+			case "chatter":
+				for {
+					fmt.Println(`{"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "la"}}`)
+				}
+			case "banner":
+				fmt.Println("Loading the plug-ins ...")
+			case "deep":
+				fmt.Println(strings.Repeat("[", 5000))
+			case "same":
+				answer(`{"content": []}`)
+			}
+		default:
+			fmt.Printf("{\"jsonrpc\": \"2.0\", \"id\": %s, \"error\": {\"code\": -32601, \"message\": \"no such method\"}}\n", req.ID)
+		}
 	}
 }
