@@ -11,8 +11,10 @@ import (
 	"google.golang.org/grpc"
 
 	"sabha.dev/chassis/service"
+	executorv1 "sabha.dev/gen/sabha/executor/v1"
 	"sabha.dev/services/executor/internal/a2aagent"
 	"sabha.dev/services/executor/internal/allow"
+	"sabha.dev/services/executor/internal/desk"
 	"sabha.dev/services/executor/internal/sandbox"
 	"sabha.dev/services/executor/internal/sqlstore"
 	"sabha.dev/services/executor/internal/toolhost"
@@ -57,8 +59,15 @@ func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, er
 	if err != nil {
 		return nil, err
 	}
+	p := &service.Persona{Policy: desk.Policy()}
+	people := &desk.Desk{}
+	if b.DB != nil {
+		people.Store = sqlstore.New(b.DB, b.Clock)
+		p.Services = func(s grpc.ServiceRegistrar) { executorv1.RegisterToolServiceServer(s, people) }
+	}
 	if c.MCP == nil {
-		return &service.Persona{Agent: a2aagent.New(code, nil, b.Release)}, nil
+		p.Agent = a2aagent.New(code, nil, b.Release)
+		return p, nil
 	}
 	servers, err := c.MCP.hosted()
 	if err != nil {
@@ -68,23 +77,23 @@ func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, er
 	if err != nil {
 		return nil, err
 	}
-	if b.DB == nil {
+	if people.Store == nil {
 		return nil, errors.New("mcp: a database is needed, for what is approved of tools")
 	}
 	outlets, err := c.MCP.outlets(b.Outlets)
 	if err != nil {
 		return nil, err
 	}
-	store := sqlstore.New(b.DB, b.Clock)
-	host, err := toolhost.New(ctx, toolhost.Config{Servers: servers, Ledger: store, Clock: b.Clock, Log: b.Log})
+	host, err := toolhost.New(ctx, toolhost.Config{Servers: servers, Ledger: people.Store, Clock: b.Clock, Log: b.Log})
 	if err != nil {
 		return nil, err
 	}
-	tools := &a2aagent.Caller{
+	people.Servers, p.Close = host.Servers, host.Close
+	p.Agent = a2aagent.New(code, &a2aagent.Caller{
 		Tools: host, Policy: policy, Outlets: outlets, Clock: b.Clock,
 		Review: func() (grpc.ClientConnInterface, error) { return b.Peer("review") },
-	}
-	return &service.Persona{Agent: a2aagent.New(code, tools, b.Release), Close: host.Close}, nil
+	}, b.Release)
+	return p, nil
 }
 
 func (s Sandbox) open(b *service.Base) (*sandbox.Sandbox, error) {

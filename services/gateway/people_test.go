@@ -20,7 +20,9 @@ import (
 )
 
 // withPeople has a gateway know the services that serve people.
-func withPeople(c *gateway.Config) { c.Peers["review"], c.Peers["partners"] = "", "" }
+func withPeople(c *gateway.Config) {
+	c.Peers["review"], c.Peers["partners"], c.Peers["executor"] = "", "", ""
+}
 
 // desk tells what it was asked by whom.
 type desk struct {
@@ -123,6 +125,7 @@ func TestAWrongMethodIsToldWhichAreRight(t *testing.T) {
 		"/v1/review/items": get, "/v1/review/items/i7": get, "/v1/review/items/i7/people": get, "/v1/review/queues": get, "/v1/review/discussions": get, "/v1/review/discussions/d1": get,
 		"/v1/review/items/i7:claim": post, "/v1/review/items/i7:release": post, "/v1/review/items/i7:reassign": post, "/v1/review/items/i7:decide": post,
 		"/v1/review/items/i7:ask": post, "/v1/review/items:decide": post, "/v1/review/discussions/d1:reply": post, "/v1/review/discussions/d1:acknowledge": post,
+		"/v1/tools/all": get, "/v1/tools/by-server/s/t": get, "/v1/tools/by-server/s/t:decide": post,
 		"/v1/registry/partners": "GET, POST", "/v1/registry/partners/p7": get, "/v1/registry/partners/p7/history": get, "/v1/registry/changes": get,
 		"/v1/registry/partners/p7:verify": post, "/v1/registry/partners/p7:approve": post, "/v1/registry/partners/p7:suspend": post, "/v1/registry/partners/p7:rights": post,
 		"/v1/registry/partners/p7:refresh": post, "/v1/registry/partners/p7:decide": post, "/v1/registry/agents": "GET, POST", "/v1/registry/agents/p7": get,

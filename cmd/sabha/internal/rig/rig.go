@@ -20,6 +20,7 @@ import (
 	"sabha.dev/chassis/ext"
 	"sabha.dev/chassis/fault"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	executorv1 "sabha.dev/gen/sabha/executor/v1"
 	partnersv1 "sabha.dev/gen/sabha/partners/v1"
 	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 	registryv1 "sabha.dev/gen/sabha/registry/v1"
@@ -46,6 +47,8 @@ type Script struct {
 	Contracts partnersv1.ContractServiceServer
 	// Reviews, when set, is the platform's review service.
 	Reviews reviewv1.ReviewServiceServer
+	// Tools, when set, are those of MCP servers.
+	Tools executorv1.ToolServiceServer
 	// Registry, when set, is the platform's registry of partners.
 	Registry registryv1.RegistryServiceServer
 	// Attainment, when set, tells how partners stand.
@@ -85,6 +88,9 @@ func Start(t *testing.T, s Script) *Platform {
 	}
 	adminv1.RegisterAdminServiceServer(server, overseer{p: p})
 	plannerv1.RegisterPlannerServiceServer(server, overseer{p: p})
+	if s.Tools != nil {
+		executorv1.RegisterToolServiceServer(server, s.Tools)
+	}
 	if s.Registry != nil {
 		registryv1.RegisterRegistryServiceServer(server, s.Registry)
 	}

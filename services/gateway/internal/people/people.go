@@ -16,9 +16,11 @@ import (
 
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/identity"
+	executorgw "sabha.dev/gen/executorgw/sabha/executor/v1"
 	partnersgw "sabha.dev/gen/partnersgw/sabha/partners/v1"
 	registrygw "sabha.dev/gen/registrygw/sabha/registry/v1"
 	reviewgw "sabha.dev/gen/reviewgw/sabha/review/v1"
+	executorv1 "sabha.dev/gen/sabha/executor/v1"
 	partnersv1 "sabha.dev/gen/sabha/partners/v1"
 	registryv1 "sabha.dev/gen/sabha/registry/v1"
 	reviewv1 "sabha.dev/gen/sabha/review/v1"
@@ -44,6 +46,11 @@ func Services() []Service {
 			Name: "review", Path: "/v1/review/", away: "reviews cannot be reached at the moment; try again later",
 			Contracts: []grpc.ServiceDesc{reviewv1.ReviewService_ServiceDesc, reviewv1.DiscussionService_ServiceDesc},
 			rest:      []func(context.Context, *runtime.ServeMux, *grpc.ClientConn) error{reviewgw.RegisterReviewServiceHandler, reviewgw.RegisterDiscussionServiceHandler},
+		},
+		{
+			Name: "executor", Path: "/v1/tools/", away: "tools cannot be reached at the moment; try again later",
+			Contracts: []grpc.ServiceDesc{executorv1.ToolService_ServiceDesc},
+			rest:      []func(context.Context, *runtime.ServeMux, *grpc.ClientConn) error{executorgw.RegisterToolServiceHandler},
 		},
 		{
 			Name: "partners", Path: "/v1/registry/", away: "the registry cannot be reached at the moment; try again later",
