@@ -184,9 +184,9 @@ func (p *Policy) withConsent(to Recipient, class sensitive.Class, d decision, ne
 	}
 	d.action = Refuse
 	if to.Purpose == "" {
-		d.problem = "it leaves only with consent, and no purpose is stated"
+		d.problem = "it leaves only with consent, and no purpose is stated; state purpose and consent in the step that sends it"
 	} else {
-		d.problem = fmt.Sprintf("it leaves only with consent, and there is none to %q", to.Purpose)
+		d.problem = fmt.Sprintf("it leaves only with consent, and there is none to %q; have a step before it record one and name it as consent", to.Purpose)
 	}
 	return d
 }

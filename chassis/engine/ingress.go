@@ -16,6 +16,7 @@ import (
 func strip(m *a2apb.Message) {
 	delete(m.GetMetadata().GetFields(), ext.Labels)
 	delete(m.GetMetadata().GetFields(), ext.Confirm)
+	delete(m.GetMetadata().GetFields(), ext.Purpose)
 	for _, p := range m.GetParts() {
 		delete(p.GetMetadata().GetFields(), ext.Labels)
 	}
@@ -25,13 +26,17 @@ func strip(m *a2apb.Message) {
 // is nothing to act on unseen, as all that the bus brings, which another agent has
 // written, and what an edge says is; and that a person must confirm it. An authenticated
 // client's own text and data carry no label. Of a service's: the labels that it states
-// for the whole. It comes after the digest, which is of the message as sent: what is known
+// for the whole, and the purpose of its data. It comes after the digest, which is of the message as sent: what is known
 // of a message may change until it is sent again, and it is the same message.
 func mark(ctx context.Context, call identity.Call, req *a2apb.SendMessageRequest) {
 	m := req.GetMessage()
 	if !call.Edge {
-		if said := req.GetMetadata().GetFields()[ext.Labels]; said != nil {
-			put(label.From(said), m)
+		said := req.GetMetadata().GetFields()
+		if labels := said[ext.Labels]; labels != nil {
+			put(label.From(labels), m)
+		}
+		if purpose := said[ext.Purpose]; purpose != nil {
+			note(m, ext.Purpose, purpose)
 		}
 		return
 	}
@@ -40,15 +45,20 @@ func mark(ctx context.Context, call identity.Call, req *a2apb.SendMessageRequest
 		said := metadata.ValueFromIncomingContext(ctx, ext.MetadataIntegrity)
 		believed = len(said) == 0 || said[0] == string(label.Trusted)
 		if why := metadata.ValueFromIncomingContext(ctx, ext.MetadataConfirm); len(why) > 0 {
-			if m.GetMetadata().GetFields() == nil {
-				m.Metadata = &structpb.Struct{Fields: map[string]*structpb.Value{}}
-			}
-			m.Metadata.Fields[ext.Confirm] = structpb.NewStringValue(why[0])
+			note(m, ext.Confirm, structpb.NewStringValue(why[0]))
 		}
 	}
 	if !believed {
 		put(label.Labels{Integrity: label.Untrusted}, m)
 	}
+}
+
+// note sets a key of a message's metadata.
+func note(m *a2apb.Message, key string, v *structpb.Value) {
+	if m.GetMetadata().GetFields() == nil {
+		m.Metadata = &structpb.Struct{Fields: map[string]*structpb.Value{}}
+	}
+	m.Metadata.Fields[key] = v
 }
 
 func put(l label.Labels, m *a2apb.Message) {

@@ -288,3 +288,29 @@ func TestTheLabelsThatAServiceStatesAreNoPartOfTheMessage(t *testing.T) {
 		t.Errorf("a client labels its own message: %v", m)
 	}
 }
+
+func TestThePurposeThatAServiceStatesIsNoPartOfTheMessage(t *testing.T) {
+	r := onSQLite(t)
+	p, _, _ := screened(r)
+	inside := identity.WithCall(as(t.Context(), "alice"), identity.Call{Actor: "planner", Principal: identity.Principal{Subject: "alice", Organisation: "acme"}})
+	purpose := structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"name": structpb.NewStringValue("grading")}})
+	req := request("m1", "do", "help")
+	req.Metadata = &structpb.Struct{Fields: map[string]*structpb.Value{ext.Purpose: purpose}}
+	first, err := p.SendMessage(inside, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := first.GetTask().GetHistory()[0].GetMetadata().GetFields()[ext.Purpose]; !proto.Equal(got, purpose) {
+		t.Errorf("the message is for %v", got)
+	}
+	if res, err := p.SendMessage(inside, request("m1", "do", "help")); err != nil || res.GetTask().GetId() != first.GetTask().GetId() {
+		t.Errorf("the same message again gave %v, %v", res, err)
+	}
+	// A client states none: neither beside its message nor in it.
+	outside := request("m2", "do", "help")
+	outside.Metadata = req.Metadata
+	outside.Message.Metadata.Fields[ext.Purpose] = purpose
+	if m := p.send(outside).GetHistory()[0]; m.GetMetadata().GetFields()[ext.Purpose] != nil {
+		t.Errorf("a client states the purpose: %v", m)
+	}
+}

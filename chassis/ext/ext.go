@@ -39,6 +39,11 @@ const (
 	// confidentiality; in the metadata of a request to send a message, of all its parts.
 	// Only services of the platform set it; it is stripped from what comes in from outside.
 	Labels = "urn:sabha:ext:labels:v1"
+	// Purpose in the metadata of a request to send a message, and of the message once it has
+	// arrived, is an object: name, what its data is used for, and consent, where the consent
+	// to that is on record. Only services of the platform set it; it is stripped from what
+	// comes in from outside.
+	Purpose = "urn:sabha:ext:purpose:v1"
 	// Confirm in a message's metadata is a string: a person must approve what the message
 	// asks for before anything of it begins, for the reason that the string gives. Only
 	// edges set it, by MetadataConfirm; it is stripped from what comes in from outside.

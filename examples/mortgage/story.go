@@ -276,5 +276,8 @@ func (b *bank) audit(ctx context.Context, task string) error {
 	if err == nil && !strings.Contains(res, "allow    finances in part") {
 		err = errors.New("the record of what left does not name the income")
 	}
+	if err == nil && !strings.Contains(res, "for mortgage-underwriting, with the consent recorded by "+task+"/consent_underwriting") {
+		err = errors.New("the record of what left does not name its purpose and the consent to it")
+	}
 	return err
 }

@@ -110,6 +110,9 @@ type Step struct {
 	Risk         Risk
 	SideEffects  bool
 	Optional     bool // its failure does not fail the plan
+	// Purpose is what its data is used for, and Consent the step that records the consent to
+	// that, which is among Needs; both may be empty.
+	Purpose, Consent string
 	// Releases are the fields of its data that may be believed when they keep to a closed schema.
 	Releases []Release
 

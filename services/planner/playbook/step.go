@@ -11,7 +11,7 @@ import (
 	"sabha.dev/chassis/strictyaml"
 )
 
-var stepKeys = []string{"id", "description", "agent", "skill", "inputs", "needs", "when", "budget", "retries", "revise", "compensation", "risk", "side_effects", "optional", "release"}
+var stepKeys = []string{"id", "description", "agent", "skill", "inputs", "needs", "when", "budget", "retries", "revise", "compensation", "risk", "side_effects", "optional", "release", "purpose", "consent"}
 
 // stepIDs reads the ids first: expressions of any step may name any other.
 func (k *compiler) stepIDs(c cursor) {
@@ -89,6 +89,7 @@ func (k *compiler) needs(s *Step) {
 	if c, ok := f["revise"]; ok {
 		k.loop(s, c)
 	}
+	k.purpose(s, f)
 }
 
 func (k *compiler) loop(s *Step, c cursor) {

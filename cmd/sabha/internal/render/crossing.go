@@ -22,6 +22,13 @@ func (s Style) Crossings(list []*partnersv1.Crossing) []string {
 			what = "refused"
 		}
 		out = append(out, fmt.Sprintf("%s  %-4s %s/%s  %s  by agreement %s", s.moment(c.GetAt()), way, line(c.GetPartner()), line(c.GetSkill()), what, line(c.GetPolicy())))
+		if c.GetPurpose() != "" {
+			use := ", without consent"
+			if c.GetConsent() != "" {
+				use = ", with the consent recorded by " + line(c.GetConsent())
+			}
+			out = append(out, "  for "+line(c.GetPurpose())+use)
+		}
 		for _, f := range c.GetFindings() {
 			at := fmt.Sprintf("part %d", f.GetPart()+1)
 			if f.GetPath() != "" {

@@ -93,7 +93,12 @@ type Crossing struct {
 	// In the order of the parts; at most 200.
 	Findings []*Detection `protobuf:"bytes,11,rep,name=findings,proto3" json:"findings,omitempty"`
 	// Findings beyond those.
-	MoreFindings  int32 `protobuf:"varint,12,opt,name=more_findings,json=moreFindings,proto3" json:"more_findings,omitempty"`
+	MoreFindings int32 `protobuf:"varint,12,opt,name=more_findings,json=moreFindings,proto3" json:"more_findings,omitempty"`
+	// What the call said that its data is used for; empty when it said nothing.
+	Purpose string `protobuf:"bytes,13,opt,name=purpose,proto3" json:"purpose,omitempty"`
+	// Where the consent to that is on record, such as TASK/STEP of the plan whose step
+	// recorded it; empty when there is none.
+	Consent       string `protobuf:"bytes,14,opt,name=consent,proto3" json:"consent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -210,6 +215,20 @@ func (x *Crossing) GetMoreFindings() int32 {
 		return x.MoreFindings
 	}
 	return 0
+}
+
+func (x *Crossing) GetPurpose() string {
+	if x != nil {
+		return x.Purpose
+	}
+	return ""
+}
+
+func (x *Crossing) GetConsent() string {
+	if x != nil {
+		return x.Consent
+	}
+	return ""
 }
 
 // Detection is one thing that was found, and what was done about it.
@@ -464,7 +483,7 @@ var File_sabha_partners_v1_crossing_proto protoreflect.FileDescriptor
 
 const file_sabha_partners_v1_crossing_proto_rawDesc = "" +
 	"\n" +
-	" sabha/partners/v1/crossing.proto\x12\x11sabha.partners.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8a\x03\n" +
+	" sabha/partners/v1/crossing.proto\x12\x11sabha.partners.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbe\x03\n" +
 	"\bCrossing\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x17\n" +
 	"\atask_id\x18\x02 \x01(\tR\x06taskId\x12\x18\n" +
@@ -478,7 +497,9 @@ const file_sabha_partners_v1_crossing_proto_rawDesc = "" +
 	"\arefused\x18\n" +
 	" \x01(\bR\arefused\x128\n" +
 	"\bfindings\x18\v \x03(\v2\x1c.sabha.partners.v1.DetectionR\bfindings\x12#\n" +
-	"\rmore_findings\x18\f \x01(\x05R\fmoreFindings\"\xb1\x01\n" +
+	"\rmore_findings\x18\f \x01(\x05R\fmoreFindings\x12\x18\n" +
+	"\apurpose\x18\r \x01(\tR\apurpose\x12\x18\n" +
+	"\aconsent\x18\x0e \x01(\tR\aconsent\"\xb1\x01\n" +
 	"\tDetection\x12\x12\n" +
 	"\x04part\x18\x01 \x01(\x05R\x04part\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x14\n" +

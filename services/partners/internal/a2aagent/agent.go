@@ -14,6 +14,7 @@ import (
 
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/clock"
+	"sabha.dev/chassis/disclosure"
 	"sabha.dev/chassis/identity"
 	"sabha.dev/services/partners/internal/agreement"
 	"sabha.dev/services/partners/internal/call"
@@ -53,6 +54,8 @@ type Crossing struct {
 	// TaskID is ours, "" for a direct answer; RootTaskID the one that the client started.
 	TaskID, RootTaskID, TraceID string
 	Principal                   identity.Principal
+	// Purpose is what our client says that the data is used for.
+	Purpose disclosure.Purpose
 	// Message is the id under which the partner has it.
 	Message string
 }

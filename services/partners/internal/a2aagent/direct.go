@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/disclosure"
 	"sabha.dev/chassis/fault"
 	"sabha.dev/services/partners/internal/gate"
 	"sabha.dev/services/partners/internal/partner"
@@ -40,7 +41,9 @@ func (a *Agent) answer(ctx context.Context, req *agent.Request) (*a2apb.Message,
 	if err != nil {
 		return nil, err
 	}
-	c := Crossing{Terms: t, Partner: p, RootTaskID: req.RootTaskID, TraceID: req.TraceID, Principal: req.Principal, Message: id.String()}
+	c := Crossing{
+		Terms: t, Partner: p, RootTaskID: req.RootTaskID, TraceID: req.TraceID, Principal: req.Principal, Purpose: disclosure.PurposeOf(req.Message), Message: id.String(),
+	}
 	cleared, err := a.Border.Leave(ctx, c, outbound(req.Message))
 	if err != nil {
 		return nil, err

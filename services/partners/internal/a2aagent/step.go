@@ -9,6 +9,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
 	"sabha.dev/chassis/agent"
+	"sabha.dev/chassis/disclosure"
 	"sabha.dev/chassis/fault"
 	"sabha.dev/services/partners/internal/agreement"
 	"sabha.dev/services/partners/internal/call"
@@ -148,11 +149,12 @@ func (s *step) refuse(ctx context.Context, why string) (*agent.Outcome, error) {
 	return &o, nil
 }
 
-// crossing is what the border is told.
+// crossing is what the border is told. What a client answers is for what it first asked for.
 func (s *step) crossing() Crossing {
 	r := s.run.Request()
 	return Crossing{
-		Terms: s.terms, Partner: s.partner, TaskID: s.Task, RootTaskID: r.RootTaskID, TraceID: r.TraceID, Principal: r.Principal, Message: s.messageID(),
+		Terms: s.terms, Partner: s.partner, TaskID: s.Task, RootTaskID: r.RootTaskID, TraceID: r.TraceID, Principal: r.Principal,
+		Purpose: disclosure.PurposeOf(s.asked[0]), Message: s.messageID(),
 	}
 }
 

@@ -30,14 +30,14 @@ var _ a2aagent.Border = (*Border)(nil)
 // agreement; without one nothing sensitive does.
 func (b *Border) Leave(ctx context.Context, c a2aagent.Crossing, parts []*a2apb.Part) (a2aagent.Cleared, error) {
 	policy := c.Terms.Agreement.Disclosure
-	to := disclosure.Recipient{Partner: c.Partner.ID, Organisation: c.Partner.Organisation, Skill: c.Terms.Address.Skill}
+	to := disclosure.Recipient{Partner: c.Partner.ID, Organisation: c.Partner.Organisation, Skill: c.Terms.Address.Skill}.For(c.Purpose)
 	r, err := policy.Outbound(ctx, to, parts)
 	if err != nil {
 		return a2aagent.Cleared{}, err
 	}
 	cleared := a2aagent.Cleared{
 		Parts: r.Parts, Refused: r.Refused,
-		Record: b.ledger.Record(crossing.Left("out/"+c.Message, c.RootTaskID, to, version(c), b.clock.Now(), parts, r)),
+		Record: b.ledger.Record(crossing.Left("out/"+c.Message, c.RootTaskID, to, c.Purpose, version(c), b.clock.Now(), parts, r)),
 	}
 	if r.Tokens != nil {
 		if cleared.Sealed, err = json.Marshal(r.Tokens); err != nil {
@@ -55,7 +55,7 @@ func (b *Border) Arrive(_ context.Context, c a2aagent.Crossing, sealed []byte, p
 	bytes, digest := crossing.Measure(parts)
 	came := crossing.Crossing{
 		ID: "in/" + c.Message + "/" + digest, Task: c.RootTaskID, Partner: c.Partner.ID, Skill: c.Terms.Address.Skill, Direction: crossing.In,
-		At: b.clock.Now(), Bytes: bytes, Digest: digest, Policy: version(c),
+		At: b.clock.Now(), Bytes: bytes, Digest: digest, Policy: version(c), Purpose: c.Purpose,
 	}
 	if len(sealed) == 0 {
 		return parts, b.ledger.Record(came), nil

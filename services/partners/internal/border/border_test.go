@@ -3,6 +3,7 @@ package border_test
 import (
 	"errors"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/clock"
+	"sabha.dev/chassis/disclosure"
 	"sabha.dev/chassis/sqldb"
 	"sabha.dev/services/partners/internal/a2aagent"
 	"sabha.dev/services/partners/internal/agreement"
@@ -115,5 +117,62 @@ func TestWithoutASectionNothingSensitiveLeaves(t *testing.T) {
 	}
 	if cleared.Record == nil {
 		t.Error("a refusal is not on record")
+	}
+}
+
+func TestFinancesLeaveForTheirPurposeWithConsent(t *testing.T) {
+	db := open(t)
+	graded := strings.Replace(text, "rules:\n", `consent: [finances]
+  rules:
+    - {name: to grade, classes: [finances], when: purpose == "mortgage-underwriting", action: allow}
+`, 1)
+	b, c := border.New(clock.System{}, ledger(t, db)), crossingOf(parse(t, graded))
+	data, err := agent.Data(map[string]any{"salary": 52000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	agreed := disclosure.Purpose{Name: "mortgage-underwriting", Consent: "t1/agreed"}
+	for i, k := range []struct {
+		of   disclosure.Purpose
+		says string // the refusal; "": it leaves
+	}{
+		{agreed, ""},
+		{disclosure.Purpose{Name: "mortgage-underwriting"}, `there is none to "mortgage-underwriting"; have a step before it record one`},
+		{disclosure.Purpose{Name: "marketing", Consent: "t1/agreed"}, "finances in part 1 salary"},
+		{disclosure.Purpose{Consent: "t1/agreed"}, "finances in part 1 salary"},
+		{disclosure.Purpose{}, "finances in part 1 salary"},
+	} {
+		c.Purpose, c.Message = k.of, "t2/0/"+strconv.Itoa(i)
+		cleared, err := b.Leave(t.Context(), c, []*a2apb.Part{data})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (cleared.Refused == "") != (k.says == "") || !strings.Contains(cleared.Refused, k.says) || (len(cleared.Parts) == 1) != (k.says == "") {
+			t.Errorf("for %+v the refusal is %q, want %q", k.of, cleared.Refused, k.says)
+		}
+		tx, err := db.Write.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(cleared.Record.Rows(t.Context(), tx), tx.Commit()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := ledger(t, db).List(t.Context(), crossing.Filter{Task: "t1", Limit: 10})
+	if err != nil || len(list) != 5 {
+		t.Fatalf("%v: %+v", err, list)
+	}
+	for _, x := range list {
+		if x.ID == "out/t2/0/0" && (x.Purpose != agreed || x.Refused) || x.ID == "out/t2/0/1" && (x.Purpose.Consent != "" || !x.Refused) {
+			t.Errorf("on record is %+v", x)
+		}
+	}
+}
+
+func TestWithoutAPurposeTheRefusalAsksForOne(t *testing.T) {
+	asks := strings.Replace(text, "rules:\n", "consent: [email]\n  rules:\n", 1)
+	cleared, err := border.New(clock.System{}, ledger(t, open(t))).Leave(t.Context(), crossingOf(parse(t, asks)), []*a2apb.Part{agent.Text("Write to ada@example.org.")})
+	if err != nil || !strings.Contains(cleared.Refused, "no purpose is stated; state purpose and consent in the step that sends it") {
+		t.Errorf("%q, %v", cleared.Refused, err)
 	}
 }

@@ -43,7 +43,9 @@ type Crossing struct {
 	Bytes  int64
 	Digest string
 	// Policy is the version of the agreement that decided.
-	Policy   string
+	Policy string
+	// Purpose that was stated, and where the consent to it is on record.
+	Purpose  disclosure.Purpose
 	Refused  bool
 	Findings []disclosure.Finding
 	// More findings than are kept.
@@ -66,9 +68,9 @@ func Measure(parts []*a2apb.Part) (bytes int64, digest string) {
 }
 
 // Left is the record of a decision about what was to leave.
-func Left(id, task string, to disclosure.Recipient, policy string, at time.Time, asked []*a2apb.Part, r disclosure.Result) Crossing {
+func Left(id, task string, to disclosure.Recipient, purpose disclosure.Purpose, policy string, at time.Time, asked []*a2apb.Part, r disclosure.Result) Crossing {
 	c := Crossing{
-		ID: id, Task: task, Partner: to.Partner, Skill: to.Skill, Direction: Out, At: at, Policy: policy, Refused: r.Refused != "", Findings: r.Findings,
+		ID: id, Task: task, Partner: to.Partner, Skill: to.Skill, Direction: Out, At: at, Policy: policy, Purpose: purpose, Refused: r.Refused != "", Findings: r.Findings,
 	}
 	if c.Refused {
 		c.Bytes, _ = Measure(asked)

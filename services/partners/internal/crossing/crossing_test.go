@@ -89,7 +89,7 @@ func left(t testing.TB, id, task, partner string, at time.Time, text string) cro
 	if err != nil {
 		t.Fatal(err)
 	}
-	return crossing.Left(id, task, to, "3", at, parts, r)
+	return crossing.Left(id, task, to, disclosure.Purpose{Name: "grading", Consent: task + "/agreed"}, "3", at, parts, r)
 }
 
 func TestACrossingIsKeptWithoutItsValues(t *testing.T) {
@@ -105,10 +105,11 @@ func TestACrossingIsKeptWithoutItsValues(t *testing.T) {
 		want := []crossing.Crossing{
 			{
 				ID: "t1/2", Task: "t1", Partner: "underwriter", Skill: "underwrite", Direction: crossing.Out, At: start.Add(time.Second), Bytes: 21,
-				Digest: clean.Digest, Policy: "3",
+				Digest: clean.Digest, Policy: "3", Purpose: disclosure.Purpose{Name: "grading", Consent: "t1/agreed"},
 			},
 			{
 				ID: "t1/1", Task: "t1", Partner: "underwriter", Skill: "underwrite", Direction: crossing.Out, At: start, Bytes: 35, Policy: "3", Refused: true,
+				Purpose:  disclosure.Purpose{Name: "grading", Consent: "t1/agreed"},
 				Findings: []disclosure.Finding{{Class: "email", Start: 5, End: 21, Action: disclosure.Refuse, Rule: "default"}},
 			},
 		}

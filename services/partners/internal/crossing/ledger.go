@@ -75,7 +75,7 @@ func (l *Ledger) List(ctx context.Context, f Filter) ([]Crossing, error) {
 		add("(at < ? OR at = ? AND id < ?)", f.After.At, f.After.At, f.After.ID)
 	}
 	args = append(args, f.Limit)
-	rows, err := l.db.Read.QueryContext(ctx, fmt.Sprintf(`SELECT id, at, task_id, partner, skill, direction, bytes, digest, policy, refused, findings, more
+	rows, err := l.db.Read.QueryContext(ctx, fmt.Sprintf(`SELECT id, at, task_id, partner, skill, direction, bytes, digest, policy, refused, findings, more, purpose, consent
 		FROM crossings WHERE %s ORDER BY at DESC, id DESC LIMIT $%d`, strings.Join(where, " AND "), len(args)), args...)
 	if err != nil {
 		return nil, fmt.Errorf("list crossings: %w", err)
@@ -89,7 +89,7 @@ func (l *Ledger) List(ctx context.Context, f Filter) ([]Crossing, error) {
 			refused  int
 			findings string
 		)
-		if err := rows.Scan(&c.ID, &at, &c.Task, &c.Partner, &c.Skill, &c.Direction, &c.Bytes, &c.Digest, &c.Policy, &refused, &findings, &c.More); err != nil {
+		if err := rows.Scan(&c.ID, &at, &c.Task, &c.Partner, &c.Skill, &c.Direction, &c.Bytes, &c.Digest, &c.Policy, &refused, &findings, &c.More, &c.Purpose.Name, &c.Purpose.Consent); err != nil {
 			return nil, fmt.Errorf("list crossings: %w", err)
 		}
 		if err := json.Unmarshal([]byte(findings), &c.Findings); err != nil {

@@ -75,7 +75,7 @@ func (b *burst) rows(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-const columns = "id, at, task_id, partner, skill, direction, bytes, digest, policy, refused, classes, findings, more"
+const columns = "id, at, task_id, partner, skill, direction, bytes, digest, policy, refused, classes, findings, more, purpose, consent"
 
 // atOnce is how many rows one statement inserts.
 const atOnce = 16
@@ -142,6 +142,6 @@ func (c Crossing) values() ([]any, error) {
 		refused = 1
 	}
 	return []any{
-		c.ID, c.At.UnixMicro(), c.Task, c.Partner, c.Skill, string(c.Direction), c.Bytes, c.Digest, c.Policy, refused, c.classes(), string(findings), c.More,
+		c.ID, c.At.UnixMicro(), c.Task, c.Partner, c.Skill, string(c.Direction), c.Bytes, c.Digest, c.Policy, refused, c.classes(), string(findings), c.More, c.Purpose.Name, c.Purpose.Consent,
 	}, nil
 }

@@ -91,7 +91,7 @@ func shown(c Crossing) *partnersv1.Crossing {
 	}
 	out := &partnersv1.Crossing{
 		Id: c.ID, TaskId: c.Task, Partner: c.Partner, Skill: c.Skill, Direction: direction, At: timestamppb.New(c.At), Bytes: c.Bytes, Digest: c.Digest,
-		Policy: c.Policy, Refused: c.Refused, MoreFindings: int32(c.More),
+		Policy: c.Policy, Refused: c.Refused, MoreFindings: int32(c.More), Purpose: c.Purpose.Name, Consent: c.Purpose.Consent,
 	}
 	for _, f := range c.Findings {
 		out.Findings = append(out.Findings, &partnersv1.Detection{

@@ -69,6 +69,9 @@ func (i *interpreter) begins(st playbook.Start) *row {
 		Inputs: st.Inputs, StartedAt: now, DueAt: due(s, now),
 	}
 	r.In = label.Join(i.plan.labels(s.Sources, s.Loop, st.Round), i.plan.verdict(s, st.Round))
+	if s.Purpose != "" {
+		r.For = i.plan.purpose(s)
+	}
 	if s.Decides() {
 		r.Inputs = i.snapshot(st)
 	}

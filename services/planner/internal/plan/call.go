@@ -55,15 +55,18 @@ func (p *plan) message(r *row) (*a2apb.Message, error) {
 	}, nil
 }
 
-// request states the labels of a step's inputs beside the message: whichever release of
-// the planner sends it again, and whatever that knows of them, the message is the same.
-// What a client answers has labels of its own.
+// request states the labels of a step's inputs, and their purpose, beside the message:
+// whichever release of the planner sends it again, and whatever that knows of them, the
+// message is the same. What a client answers has labels of its own.
 func request(r *row, m *a2apb.Message, atOnce bool) *a2apb.SendMessageRequest {
 	req := &a2apb.SendMessageRequest{
 		Tenant: r.Agent, Message: m, Configuration: &a2apb.SendMessageConfiguration{ReturnImmediately: atOnce, HistoryLength: new(int32)},
 	}
 	if m.GetTaskId() == "" && !r.In.IsZero() {
 		req.Metadata = &structpb.Struct{Fields: map[string]*structpb.Value{ext.Labels: r.In.Value()}}
+		if !r.For.IsZero() {
+			req.Metadata.Fields[ext.Purpose] = r.For.Value()
+		}
 	}
 	return req
 }

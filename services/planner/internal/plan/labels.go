@@ -9,6 +9,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
+	"sabha.dev/chassis/disclosure"
 	"sabha.dev/chassis/identity"
 	"sabha.dev/chassis/label"
 	"sabha.dev/services/planner/playbook"
@@ -28,6 +29,8 @@ type marks struct {
 	Out label.Labels `json:"out,omitzero"`
 	// Released is what may be believed in spite of the labels.
 	Released []release `json:"released,omitempty"`
+	// For is what its data is used for.
+	For disclosure.Purpose `json:"for,omitzero"`
 }
 
 // release is one field that may be believed: of the output's data, or with the name
@@ -53,7 +56,7 @@ var (
 
 // encode gives the marks as they are stored; nothing for none.
 func (m marks) encode() (string, error) {
-	if m.In.IsZero() && m.Out.IsZero() && len(m.Released) == 0 {
+	if m.In.IsZero() && m.Out.IsZero() && len(m.Released) == 0 && m.For.IsZero() {
 		return "", nil
 	}
 	raw, err := json.Marshal(m)
@@ -152,6 +155,18 @@ func asked(messages []*a2apb.Message, caller string) label.Labels {
 		}
 	}
 	return l
+}
+
+// purpose is what the data of a step is used for. There is consent to it where the step
+// that records it has completed.
+func (p *plan) purpose(s *playbook.Step) disclosure.Purpose {
+	of := disclosure.Purpose{Name: s.Purpose}
+	if c := p.book.Step(s.Consent); c != nil {
+		if r := p.current(c); r != nil && r.State == playbook.Completed {
+			of.Consent = p.task + "/" + c.ID
+		}
+	}
+	return of
 }
 
 // why says of each untrusted input what it rests on.
