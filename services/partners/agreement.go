@@ -37,6 +37,11 @@ func AttainmentCSV(out io.Writer, r *partnersv1.GetAttainmentResponse) error {
 	return attainment.CSV(out, r)
 }
 
+// CallersCSV writes who called the skills of a report, one caller a line.
+func CallersCSV(out io.Writer, r *partnersv1.GetAttainmentResponse) error {
+	return attainment.CallersCSV(out, r)
+}
+
 // Command is the program of the service: check-agreement FILE or FOLDER, or what run does
 // with the other commands. It returns the exit code.
 func Command(args []string, out io.Writer, run func([]string) int) int {

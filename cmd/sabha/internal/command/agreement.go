@@ -52,8 +52,8 @@ single file is read with the others of its folder, where its fallbacks are.`,
 // agreementSLA tells how a partner stands.
 func (r *run) agreementSLA() *cobra.Command {
 	var (
-		req           partnersv1.GetAttainmentRequest
-		asJSON, asCSV bool
+		req                    partnersv1.GetAttainmentRequest
+		asJSON, asCSV, callers bool
 	)
 	c := &cobra.Command{
 		Use: "sla PARTNER", Short: "Tell how a partner stands against what was agreed on", Args: exactly(1),
@@ -67,6 +67,8 @@ func (r *run) agreementSLA() *cobra.Command {
 					return err
 				case asJSON:
 					return r.sayJSON(res)
+				case callers:
+					return partners.CallersCSV(r.Out, res)
 				case asCSV:
 					return partners.AttainmentCSV(r.Out, res)
 				}
@@ -80,7 +82,8 @@ func (r *run) agreementSLA() *cobra.Command {
 	f.StringVar(&req.Month, "month", "", "a month, UTC, as 2026-11, instead of a window")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.BoolVar(&asCSV, "csv", false, "print one line of CSV for each thing that was agreed on")
-	c.MarkFlagsMutuallyExclusive("json", "csv")
+	f.BoolVar(&callers, "callers", false, "print one line of CSV for each caller")
+	c.MarkFlagsMutuallyExclusive("json", "csv", "callers")
 	c.MarkFlagsMutuallyExclusive("window", "month")
 	return r.calls(c)
 }

@@ -33,6 +33,7 @@ func (k *kept) GetAttainment(_ context.Context, req *partnersv1.GetAttainmentReq
 		From: timestamppb.New(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)), To: timestamppb.New(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)),
 		Skills: []*partnersv1.Attainment{{
 			Skill: "underwrite", Calls: &partnersv1.Calls{Ok: 99, Failed: 1}, ErrorBudget: &partnersv1.ErrorBudget{Allowed: 2, Used: 1, Left: .5},
+			Callers: []*partnersv1.Caller{{Caller: "bank/ada", Ok: 90, Slow: 2}, {Ok: 9, Failed: 1}},
 			Targets: []*partnersv1.Target{
 				{Name: "p95", Unit: "seconds", Agreed: 2, Measured: 2.5, Margin: -.5, Status: partnersv1.Status_STATUS_MISSED},
 				{Name: "p99", Unit: "seconds", Agreed: 4, Status: partnersv1.Status_STATUS_UNKNOWN},
@@ -54,12 +55,18 @@ underwrite: 99 ok, 1 failed, 0 invalid, 0 throttled, 0 given up by us, 0 in main
   p95           missed    agreed 2, measured 2.5 seconds
   p99           unknown   agreed 4 seconds
   error budget: 50% left, 1 of 2 calls used
+  by bank/ada: 90 ok, 0 failed, 0 invalid, 0 throttled, 0 given up by us, 2 slow
+  by others: 9 ok, 1 failed, 0 invalid, 0 throttled, 0 given up by us, 0 slow
 `
 	if got := u.out.String(); got != want {
 		t.Errorf("%q, want\n%q", got, want)
 	}
 	u = newUser(server)
 	if code := u.run(t.Context(), "agreement", "sla", "underwriter", "--csv"); code != 0 || !strings.Contains(u.out.String(), "\nunderwriter,underwrite,2026-11-01T00:00:00Z,2026-12-01T00:00:00Z,3,p95,seconds,2,2.5,-0.5,missed,99,1,") {
+		t.Errorf("exit code %d\n%s", code, u.out.String())
+	}
+	u = newUser(server)
+	if code := u.run(t.Context(), "agreement", "sla", "underwriter", "--callers"); code != 0 || !strings.HasSuffix(u.out.String(), "Z,bank/ada,90,0,0,0,0,2\nunderwriter,underwrite,2026-11-01T00:00:00Z,2026-12-01T00:00:00Z,,9,1,0,0,0,0\n") {
 		t.Errorf("exit code %d\n%s", code, u.out.String())
 	}
 	u = newUser(server)

@@ -30,6 +30,14 @@ func Attainment(r *partnersv1.GetAttainmentResponse) []string {
 		if b := s.GetErrorBudget(); b != nil {
 			lines = append(lines, fmt.Sprintf("  error budget: %s%% left, %d of %s calls used", rounded(100*b.GetLeft()), b.GetUsed(), rounded(b.GetAllowed())))
 		}
+		for _, c := range s.GetCallers() {
+			name := c.GetCaller()
+			if name == "" {
+				name = "others"
+			}
+			lines = append(lines, Clean(fmt.Sprintf("  by %s: %d ok, %d failed, %d invalid, %d throttled, %d given up by us, %d slow", name,
+				c.GetOk(), c.GetFailed(), c.GetInvalid(), c.GetThrottled(), c.GetAbandoned(), c.GetSlow())))
+		}
 	}
 	return lines
 }

@@ -269,8 +269,10 @@ type Attainment struct {
 	ErrorBudget *ErrorBudget `protobuf:"bytes,4,opt,name=error_budget,json=errorBudget,proto3" json:"error_budget,omitempty"`
 	// How much of the time lay in windows of maintenance, in seconds.
 	MaintenanceSeconds float64 `protobuf:"fixed64,5,opt,name=maintenance_seconds,json=maintenanceSeconds,proto3" json:"maintenance_seconds,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// Who made the calls, those with the most first; at most 100, and one without a name.
+	Callers       []*Caller `protobuf:"bytes,6,rep,name=callers,proto3" json:"callers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Attainment) Reset() {
@@ -338,6 +340,109 @@ func (x *Attainment) GetMaintenanceSeconds() float64 {
 	return 0
 }
 
+func (x *Attainment) GetCallers() []*Caller {
+	if x != nil {
+		return x.Callers
+	}
+	return nil
+}
+
+// Caller is who calls were made for, and how they ended, outside of maintenance.
+type Caller struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// organisation/subject of a credential; empty for nobody's calls, and for those of all
+	// callers beyond 100 of a skill on one day.
+	Caller    string `protobuf:"bytes,1,opt,name=caller,proto3" json:"caller,omitempty"`
+	Ok        int64  `protobuf:"varint,2,opt,name=ok,proto3" json:"ok,omitempty"`
+	Failed    int64  `protobuf:"varint,3,opt,name=failed,proto3" json:"failed,omitempty"`
+	Invalid   int64  `protobuf:"varint,4,opt,name=invalid,proto3" json:"invalid,omitempty"`
+	Throttled int64  `protobuf:"varint,5,opt,name=throttled,proto3" json:"throttled,omitempty"`
+	Abandoned int64  `protobuf:"varint,6,opt,name=abandoned,proto3" json:"abandoned,omitempty"`
+	// Those of all that took longer than the breaker of the agreement allows.
+	Slow          int64 `protobuf:"varint,7,opt,name=slow,proto3" json:"slow,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Caller) Reset() {
+	*x = Caller{}
+	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Caller) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Caller) ProtoMessage() {}
+
+func (x *Caller) ProtoReflect() protoreflect.Message {
+	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Caller.ProtoReflect.Descriptor instead.
+func (*Caller) Descriptor() ([]byte, []int) {
+	return file_sabha_partners_v1_attainment_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Caller) GetCaller() string {
+	if x != nil {
+		return x.Caller
+	}
+	return ""
+}
+
+func (x *Caller) GetOk() int64 {
+	if x != nil {
+		return x.Ok
+	}
+	return 0
+}
+
+func (x *Caller) GetFailed() int64 {
+	if x != nil {
+		return x.Failed
+	}
+	return 0
+}
+
+func (x *Caller) GetInvalid() int64 {
+	if x != nil {
+		return x.Invalid
+	}
+	return 0
+}
+
+func (x *Caller) GetThrottled() int64 {
+	if x != nil {
+		return x.Throttled
+	}
+	return 0
+}
+
+func (x *Caller) GetAbandoned() int64 {
+	if x != nil {
+		return x.Abandoned
+	}
+	return 0
+}
+
+func (x *Caller) GetSlow() int64 {
+	if x != nil {
+		return x.Slow
+	}
+	return 0
+}
+
 // Calls by how they ended, outside of maintenance.
 type Calls struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -364,7 +469,7 @@ type Calls struct {
 
 func (x *Calls) Reset() {
 	*x = Calls{}
-	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[3]
+	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -376,7 +481,7 @@ func (x *Calls) String() string {
 func (*Calls) ProtoMessage() {}
 
 func (x *Calls) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[3]
+	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -389,7 +494,7 @@ func (x *Calls) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Calls.ProtoReflect.Descriptor instead.
 func (*Calls) Descriptor() ([]byte, []int) {
-	return file_sabha_partners_v1_attainment_proto_rawDescGZIP(), []int{3}
+	return file_sabha_partners_v1_attainment_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Calls) GetOk() int64 {
@@ -473,7 +578,7 @@ type Target struct {
 
 func (x *Target) Reset() {
 	*x = Target{}
-	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[4]
+	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -485,7 +590,7 @@ func (x *Target) String() string {
 func (*Target) ProtoMessage() {}
 
 func (x *Target) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[4]
+	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -498,7 +603,7 @@ func (x *Target) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Target.ProtoReflect.Descriptor instead.
 func (*Target) Descriptor() ([]byte, []int) {
-	return file_sabha_partners_v1_attainment_proto_rawDescGZIP(), []int{4}
+	return file_sabha_partners_v1_attainment_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Target) GetName() string {
@@ -557,7 +662,7 @@ type ErrorBudget struct {
 
 func (x *ErrorBudget) Reset() {
 	*x = ErrorBudget{}
-	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[5]
+	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -569,7 +674,7 @@ func (x *ErrorBudget) String() string {
 func (*ErrorBudget) ProtoMessage() {}
 
 func (x *ErrorBudget) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[5]
+	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -582,7 +687,7 @@ func (x *ErrorBudget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ErrorBudget.ProtoReflect.Descriptor instead.
 func (*ErrorBudget) Descriptor() ([]byte, []int) {
-	return file_sabha_partners_v1_attainment_proto_rawDescGZIP(), []int{5}
+	return file_sabha_partners_v1_attainment_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ErrorBudget) GetAllowed() float64 {
@@ -616,7 +721,7 @@ type ListBreakersRequest struct {
 
 func (x *ListBreakersRequest) Reset() {
 	*x = ListBreakersRequest{}
-	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[6]
+	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -628,7 +733,7 @@ func (x *ListBreakersRequest) String() string {
 func (*ListBreakersRequest) ProtoMessage() {}
 
 func (x *ListBreakersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[6]
+	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -641,7 +746,7 @@ func (x *ListBreakersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakersRequest.ProtoReflect.Descriptor instead.
 func (*ListBreakersRequest) Descriptor() ([]byte, []int) {
-	return file_sabha_partners_v1_attainment_proto_rawDescGZIP(), []int{6}
+	return file_sabha_partners_v1_attainment_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListBreakersRequest) GetPartner() string {
@@ -660,7 +765,7 @@ type ListBreakersResponse struct {
 
 func (x *ListBreakersResponse) Reset() {
 	*x = ListBreakersResponse{}
-	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[7]
+	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -672,7 +777,7 @@ func (x *ListBreakersResponse) String() string {
 func (*ListBreakersResponse) ProtoMessage() {}
 
 func (x *ListBreakersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[7]
+	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -685,7 +790,7 @@ func (x *ListBreakersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakersResponse.ProtoReflect.Descriptor instead.
 func (*ListBreakersResponse) Descriptor() ([]byte, []int) {
-	return file_sabha_partners_v1_attainment_proto_rawDescGZIP(), []int{7}
+	return file_sabha_partners_v1_attainment_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListBreakersResponse) GetBreakers() []*Breaker {
@@ -714,7 +819,7 @@ type Breaker struct {
 
 func (x *Breaker) Reset() {
 	*x = Breaker{}
-	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[8]
+	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -726,7 +831,7 @@ func (x *Breaker) String() string {
 func (*Breaker) ProtoMessage() {}
 
 func (x *Breaker) ProtoReflect() protoreflect.Message {
-	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[8]
+	mi := &file_sabha_partners_v1_attainment_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -739,7 +844,7 @@ func (x *Breaker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breaker.ProtoReflect.Descriptor instead.
 func (*Breaker) Descriptor() ([]byte, []int) {
-	return file_sabha_partners_v1_attainment_proto_rawDescGZIP(), []int{8}
+	return file_sabha_partners_v1_attainment_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Breaker) GetPartner() string {
@@ -810,14 +915,23 @@ const file_sabha_partners_v1_attainment_proto_rawDesc = "" +
 	"\x05month\x18\x06 \x01(\tR\x05month\x12.\n" +
 	"\x04from\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x12*\n" +
 	"\x02to\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x02to\x125\n" +
-	"\x06skills\x18\t \x03(\v2\x1d.sabha.partners.v1.AttainmentR\x06skills\"\xfb\x01\n" +
+	"\x06skills\x18\t \x03(\v2\x1d.sabha.partners.v1.AttainmentR\x06skills\"\xb0\x02\n" +
 	"\n" +
 	"Attainment\x12\x14\n" +
 	"\x05skill\x18\x01 \x01(\tR\x05skill\x12.\n" +
 	"\x05calls\x18\x02 \x01(\v2\x18.sabha.partners.v1.CallsR\x05calls\x123\n" +
 	"\atargets\x18\x03 \x03(\v2\x19.sabha.partners.v1.TargetR\atargets\x12A\n" +
 	"\ferror_budget\x18\x04 \x01(\v2\x1e.sabha.partners.v1.ErrorBudgetR\verrorBudget\x12/\n" +
-	"\x13maintenance_seconds\x18\x05 \x01(\x01R\x12maintenanceSeconds\"\xea\x02\n" +
+	"\x13maintenance_seconds\x18\x05 \x01(\x01R\x12maintenanceSeconds\x123\n" +
+	"\acallers\x18\x06 \x03(\v2\x19.sabha.partners.v1.CallerR\acallers\"\xb2\x01\n" +
+	"\x06Caller\x12\x16\n" +
+	"\x06caller\x18\x01 \x01(\tR\x06caller\x12\x0e\n" +
+	"\x02ok\x18\x02 \x01(\x03R\x02ok\x12\x16\n" +
+	"\x06failed\x18\x03 \x01(\x03R\x06failed\x12\x18\n" +
+	"\ainvalid\x18\x04 \x01(\x03R\ainvalid\x12\x1c\n" +
+	"\tthrottled\x18\x05 \x01(\x03R\tthrottled\x12\x1c\n" +
+	"\tabandoned\x18\x06 \x01(\x03R\tabandoned\x12\x12\n" +
+	"\x04slow\x18\a \x01(\x03R\x04slow\"\xea\x02\n" +
 	"\x05Calls\x12\x0e\n" +
 	"\x02ok\x18\x01 \x01(\x03R\x02ok\x12\x16\n" +
 	"\x06failed\x18\x02 \x01(\x03R\x06failed\x12\x18\n" +
@@ -876,42 +990,44 @@ func file_sabha_partners_v1_attainment_proto_rawDescGZIP() []byte {
 }
 
 var file_sabha_partners_v1_attainment_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_sabha_partners_v1_attainment_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_sabha_partners_v1_attainment_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_sabha_partners_v1_attainment_proto_goTypes = []any{
 	(Status)(0),                   // 0: sabha.partners.v1.Status
 	(*GetAttainmentRequest)(nil),  // 1: sabha.partners.v1.GetAttainmentRequest
 	(*GetAttainmentResponse)(nil), // 2: sabha.partners.v1.GetAttainmentResponse
 	(*Attainment)(nil),            // 3: sabha.partners.v1.Attainment
-	(*Calls)(nil),                 // 4: sabha.partners.v1.Calls
-	(*Target)(nil),                // 5: sabha.partners.v1.Target
-	(*ErrorBudget)(nil),           // 6: sabha.partners.v1.ErrorBudget
-	(*ListBreakersRequest)(nil),   // 7: sabha.partners.v1.ListBreakersRequest
-	(*ListBreakersResponse)(nil),  // 8: sabha.partners.v1.ListBreakersResponse
-	(*Breaker)(nil),               // 9: sabha.partners.v1.Breaker
-	nil,                           // 10: sabha.partners.v1.Calls.HeldBackEntry
-	(*timestamppb.Timestamp)(nil), // 11: google.protobuf.Timestamp
+	(*Caller)(nil),                // 4: sabha.partners.v1.Caller
+	(*Calls)(nil),                 // 5: sabha.partners.v1.Calls
+	(*Target)(nil),                // 6: sabha.partners.v1.Target
+	(*ErrorBudget)(nil),           // 7: sabha.partners.v1.ErrorBudget
+	(*ListBreakersRequest)(nil),   // 8: sabha.partners.v1.ListBreakersRequest
+	(*ListBreakersResponse)(nil),  // 9: sabha.partners.v1.ListBreakersResponse
+	(*Breaker)(nil),               // 10: sabha.partners.v1.Breaker
+	nil,                           // 11: sabha.partners.v1.Calls.HeldBackEntry
+	(*timestamppb.Timestamp)(nil), // 12: google.protobuf.Timestamp
 }
 var file_sabha_partners_v1_attainment_proto_depIdxs = []int32{
-	11, // 0: sabha.partners.v1.GetAttainmentResponse.from:type_name -> google.protobuf.Timestamp
-	11, // 1: sabha.partners.v1.GetAttainmentResponse.to:type_name -> google.protobuf.Timestamp
+	12, // 0: sabha.partners.v1.GetAttainmentResponse.from:type_name -> google.protobuf.Timestamp
+	12, // 1: sabha.partners.v1.GetAttainmentResponse.to:type_name -> google.protobuf.Timestamp
 	3,  // 2: sabha.partners.v1.GetAttainmentResponse.skills:type_name -> sabha.partners.v1.Attainment
-	4,  // 3: sabha.partners.v1.Attainment.calls:type_name -> sabha.partners.v1.Calls
-	5,  // 4: sabha.partners.v1.Attainment.targets:type_name -> sabha.partners.v1.Target
-	6,  // 5: sabha.partners.v1.Attainment.error_budget:type_name -> sabha.partners.v1.ErrorBudget
-	10, // 6: sabha.partners.v1.Calls.held_back:type_name -> sabha.partners.v1.Calls.HeldBackEntry
-	0,  // 7: sabha.partners.v1.Target.status:type_name -> sabha.partners.v1.Status
-	9,  // 8: sabha.partners.v1.ListBreakersResponse.breakers:type_name -> sabha.partners.v1.Breaker
-	11, // 9: sabha.partners.v1.Breaker.since:type_name -> google.protobuf.Timestamp
-	11, // 10: sabha.partners.v1.Breaker.retry_at:type_name -> google.protobuf.Timestamp
-	1,  // 11: sabha.partners.v1.AttainmentService.GetAttainment:input_type -> sabha.partners.v1.GetAttainmentRequest
-	7,  // 12: sabha.partners.v1.AttainmentService.ListBreakers:input_type -> sabha.partners.v1.ListBreakersRequest
-	2,  // 13: sabha.partners.v1.AttainmentService.GetAttainment:output_type -> sabha.partners.v1.GetAttainmentResponse
-	8,  // 14: sabha.partners.v1.AttainmentService.ListBreakers:output_type -> sabha.partners.v1.ListBreakersResponse
-	13, // [13:15] is the sub-list for method output_type
-	11, // [11:13] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	5,  // 3: sabha.partners.v1.Attainment.calls:type_name -> sabha.partners.v1.Calls
+	6,  // 4: sabha.partners.v1.Attainment.targets:type_name -> sabha.partners.v1.Target
+	7,  // 5: sabha.partners.v1.Attainment.error_budget:type_name -> sabha.partners.v1.ErrorBudget
+	4,  // 6: sabha.partners.v1.Attainment.callers:type_name -> sabha.partners.v1.Caller
+	11, // 7: sabha.partners.v1.Calls.held_back:type_name -> sabha.partners.v1.Calls.HeldBackEntry
+	0,  // 8: sabha.partners.v1.Target.status:type_name -> sabha.partners.v1.Status
+	10, // 9: sabha.partners.v1.ListBreakersResponse.breakers:type_name -> sabha.partners.v1.Breaker
+	12, // 10: sabha.partners.v1.Breaker.since:type_name -> google.protobuf.Timestamp
+	12, // 11: sabha.partners.v1.Breaker.retry_at:type_name -> google.protobuf.Timestamp
+	1,  // 12: sabha.partners.v1.AttainmentService.GetAttainment:input_type -> sabha.partners.v1.GetAttainmentRequest
+	8,  // 13: sabha.partners.v1.AttainmentService.ListBreakers:input_type -> sabha.partners.v1.ListBreakersRequest
+	2,  // 14: sabha.partners.v1.AttainmentService.GetAttainment:output_type -> sabha.partners.v1.GetAttainmentResponse
+	9,  // 15: sabha.partners.v1.AttainmentService.ListBreakers:output_type -> sabha.partners.v1.ListBreakersResponse
+	14, // [14:16] is the sub-list for method output_type
+	12, // [12:14] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_sabha_partners_v1_attainment_proto_init() }
@@ -925,7 +1041,7 @@ func file_sabha_partners_v1_attainment_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sabha_partners_v1_attainment_proto_rawDesc), len(file_sabha_partners_v1_attainment_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   10,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

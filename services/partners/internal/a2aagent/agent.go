@@ -42,7 +42,7 @@ type Gate interface {
 	// Enter gives a pass, or a *gate.Closed.
 	Enter(context.Context, *agreement.Terms) (*gate.Pass, error)
 	// Ended tells of a call whose pass was left.
-	Ended(t *agreement.Terms, began time.Time, r gate.Result)
+	Ended(t *agreement.Terms, caller string, began time.Time, r gate.Result)
 	// Next says what comes after a call that has not succeeded.
 	Next(t gate.Trial, jitter float64) gate.Step
 }

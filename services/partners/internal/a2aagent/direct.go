@@ -67,6 +67,7 @@ func (a *Agent) answer(ctx context.Context, req *agent.Request) (*a2apb.Message,
 	if err != nil {
 		return nil, err
 	}
+	pass.Caller = req.Principal.Key()
 	defer pass.Done(gate.Abandoned)
 	bounded, cancel := pass.Context(ctx)
 	defer cancel()

@@ -30,9 +30,9 @@ func (s *step) follow(ctx context.Context) (*agent.Outcome, error) {
 		case m.broken != nil:
 			return nil, m.broken
 		case m.settled():
-			return s.settle(ctx, m, func(r gate.Result) { s.Gate.Ended(s.terms, s.Began, r) })
+			return s.settle(ctx, m, func(r gate.Result) { s.Gate.Ended(s.terms, s.caller(), s.Began, r) })
 		case kind == remote.Gone, kind == remote.Invalid, kind == remote.TooLarge:
-			s.Gate.Ended(s.terms, s.Began, gate.Invalid)
+			s.Gate.Ended(s.terms, s.caller(), s.Began, gate.Invalid)
 			return s.after(ctx, nil, err)
 		}
 		at := s.nextPoll(m.news && m.state == 0)
@@ -89,7 +89,7 @@ func (s *step) look(ctx context.Context) (*mirror, error) {
 
 // late ends a call whose time is up.
 func (s *step) late(ctx context.Context) (*agent.Outcome, error) {
-	s.Gate.Ended(s.terms, s.Began, gate.Failed)
+	s.Gate.Ended(s.terms, s.caller(), s.Began, gate.Failed)
 	why := fmt.Sprintf("the partner has not finished within %s", s.terms.Budget)
 	if report := s.stop(ctx); report != "" {
 		why += "; " + report

@@ -67,6 +67,7 @@ type rig struct {
 	folder  string
 	reviews *people
 	hooks   string
+	ledger  gate.Ledger // may be nil
 	// push is whether notifications need signatures, by the key trusted; signer signs them.
 	push    cardtrust.Mode
 	trusted ed25519.PublicKey
@@ -201,7 +202,7 @@ func (r *rig) start(name string) *replica {
 	p.store, err = taskstore.Open(r.Context(), db, taskstore.Options{Replica: name, AgentVersion: "1", Clock: r.clock, Log: log, Lease: r.lease})
 	r.must(err)
 	a := a2aagent.New(a2aagent.Config{
-		Directory: r, Book: book, Gate: gate.New(gate.Config{Clock: r.clock}), Border: border{p.store.Later}, Client: client, Calls: p.calls,
+		Directory: r, Book: book, Gate: gate.New(gate.Config{Clock: r.clock, Ledger: r.ledger}), Border: border{p.store.Later}, Client: client, Calls: p.calls,
 		Review: func() (grpc.ClientConnInterface, error) { return r.reviews.conn, nil }, Hooks: r.hooks, Clock: r.clock, Log: log,
 		Jitter: func() float64 { return 0.5 },
 	})

@@ -89,7 +89,7 @@ func (s *step) send(ctx context.Context) (*agent.Outcome, error) {
 		return s.after(ctx, closed, err)
 	}
 	defer pass.Done(gate.Abandoned)
-	s.Began = pass.Began
+	s.Began, pass.Caller = pass.Began, s.caller()
 	bounded, cancel := pass.Context(s.run.Outgoing(ctx))
 	defer cancel()
 	m := &mirror{step: s}

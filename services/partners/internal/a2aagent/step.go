@@ -158,6 +158,9 @@ func (s *step) crossing() Crossing {
 	}
 }
 
+// caller is on whose behalf the call is made.
+func (s *step) caller() string { return s.run.Request().Principal.Key() }
+
 // save makes the call durable as it is now, with further rows.
 func (s *step) save(ctx context.Context, rows ...func(context.Context, *sql.Tx) error) error {
 	return s.run.Commit(ctx, agent.Change{Rows: s.rows(rows...)})

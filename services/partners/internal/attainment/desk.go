@@ -82,7 +82,15 @@ func (d *Desk) report(ctx context.Context, a *agreement.Agreement, req *partners
 		if err != nil {
 			return nil, err
 		}
-		res.Skills = append(res.Skills, r.proto())
+		callers, err := d.Ledger.Callers(ctx, t.Address.Partner, t.Address.Skill, from, to)
+		if err != nil {
+			return nil, err
+		}
+		p := r.proto()
+		for _, c := range callers {
+			p.Callers = append(p.Callers, c.proto())
+		}
+		res.Skills = append(res.Skills, p)
 	}
 	if len(res.Skills) == 0 {
 		return nil, fault.Invalid("skill", "is not allowed by the agreement with %s", a.Partner)

@@ -20,8 +20,13 @@ const (
 	probe       = "probe"
 	answered    = "answered"
 	peak        = "peak"
-	answerTime  = "#" // and the slot
+	answerTime  = "#"   // and the slot
+	byCaller    = "by:" // and the result, a colon, and the caller
 )
+
+// maxCallers is how many callers of a skill a replica tells apart on one day; the others
+// are counted together, without a name.
+const maxCallers = 100
 
 // writeEvery is how long counts are gathered before they are written: what a process that
 // is killed loses.
@@ -54,6 +59,7 @@ type Ledger struct {
 	mu      sync.Mutex
 	current map[row]int64
 	changes []gate.Change
+	callers map[row]struct{} // told apart today, as rows of which what is the caller
 
 	writing sync.Mutex
 	failed  *batch // was not written, or its answer was lost
@@ -62,7 +68,7 @@ type Ledger struct {
 // NewLedger makes the ledger of a replica over a store. Flush writes what it gathers; see
 // [Work].
 func NewLedger(s *Store, replica string) *Ledger {
-	return &Ledger{Store: s, replica: replica, wake: make(chan struct{}, 1), current: map[row]int64{}}
+	return &Ledger{Store: s, replica: replica, wake: make(chan struct{}, 1), current: map[row]int64{}, callers: map[row]struct{}{}}
 }
 
 // Called counts a call at the time when it ended.
@@ -75,12 +81,38 @@ func (l *Ledger) Called(c gate.Call) {
 		return
 	}
 	l.add(r, c.Result.String())
+	caller := l.told(r, c.Caller)
+	l.add(r, byCaller+c.Result.String()+":"+caller)
 	if c.Slow {
 		l.add(r, slow)
+		l.add(r, byCaller+slow+":"+caller)
 	}
 	if c.Result == gate.OK || c.Result == gate.Invalid {
 		l.add(r, answerTime+strconv.Itoa(slot(c.Ended.Sub(c.Began))))
 	}
+}
+
+// told is a caller, or empty when too many have called the skill that day.
+func (l *Ledger) told(r row, caller string) string {
+	const day = 24 * 3600
+	today := row{r.partner, r.skill, r.at / day * day, caller}
+	if _, known := l.callers[today]; known || caller == "" {
+		return caller
+	}
+	n := 0
+	for k := range l.callers {
+		switch {
+		case k.at < today.at:
+			delete(l.callers, k)
+		case k.partner == r.partner && k.skill == r.skill && k.at == today.at:
+			n++
+		}
+	}
+	if n >= maxCallers {
+		return ""
+	}
+	l.callers[today] = struct{}{}
+	return caller
 }
 
 // Refused counts a call that was not made.

@@ -68,8 +68,8 @@ const (
 	writesWithin = 10 * time.Minute
 )
 
-// Write writes the reports of the month before, unless that was done: PARTNER-2026-11.json
-// and .csv for each agreement in force. It tells whether it wrote them.
+// Write writes the reports of the month before, unless that was done: PARTNER-2026-11.json,
+// .csv and -callers.csv for each agreement in force. It tells whether it wrote them.
 func (w *Writer) Write(ctx context.Context) (bool, error) {
 	now := w.Ledger.clock.Now().UTC()
 	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
@@ -106,13 +106,14 @@ func (s *Store) claim(ctx context.Context, name string, now time.Time) (bool, er
 	return n == 1, err
 }
 
-// file writes both forms, each whole or not at all.
+// file writes all forms, each whole or not at all.
 func (w *Writer) file(r *partnersv1.GetAttainmentResponse, name string) error {
 	if err := os.MkdirAll(w.Folder, 0o750); err != nil {
 		return err
 	}
 	for ext, write := range map[string]func(io.Writer) error{
-		".csv": func(out io.Writer) error { return CSV(out, r) },
+		".csv":         func(out io.Writer) error { return CSV(out, r) },
+		"-callers.csv": func(out io.Writer) error { return CallersCSV(out, r) },
 		".json": func(out io.Writer) error {
 			body, err := protojson.MarshalOptions{Multiline: true, UseProtoNames: true, EmitUnpopulated: true}.Marshal(r)
 			if err == nil {

@@ -23,7 +23,7 @@ func (s *Store) Figures(ctx context.Context, partner, skill string, from, to tim
 		}
 		f.count(what, n)
 		return nil
-	}, `SELECT what, CAST(SUM(n) AS BIGINT) FROM partner_attainment WHERE partner = $1 AND skill = $2 AND at >= $3 AND at < $4 AND what <> 'peak' GROUP BY what`,
+	}, `SELECT what, CAST(SUM(n) AS BIGINT) FROM partner_attainment WHERE partner = $1 AND skill = $2 AND at >= $3 AND at < $4 AND what <> 'peak' AND what NOT LIKE 'by:%' GROUP BY what`,
 		partner, skill, from.Unix(), to.Unix())
 	if err != nil {
 		return nil, err

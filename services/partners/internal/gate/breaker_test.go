@@ -164,7 +164,7 @@ func TestTheEndOfALongTaskCounts(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		for _, at := range began {
-			r.gate.Ended(u, at, gate.Failed)
+			r.gate.Ended(u, "bank/ada", at, gate.Failed)
 		}
 		if r.state() != "open" || len(r.calls) != 2 || r.calls[0].Ended.Sub(r.calls[0].Began) != time.Hour {
 			t.Errorf("%s, %+v", r.state(), r.calls)

@@ -65,7 +65,9 @@ func (r Result) String() string {
 
 // Call is one that has ended.
 type Call struct {
-	Address      partner.Address
+	Address partner.Address
+	// Caller is on whose behalf it was made; empty for nobody's.
+	Caller       string
 	Began, Ended time.Time
 	Result       Result
 	// Slow says that it took longer than the agreement's breaker calls slow.
@@ -183,7 +185,7 @@ func (g *Gate) Retry(t *agreement.Terms) bool {
 
 // Ended tells of a call that left its pass behind when it became a long one: how it ended
 // counts as that of any other.
-func (g *Gate) Ended(t *agreement.Terms, began time.Time, r Result) {
+func (g *Gate) Ended(t *agreement.Terms, caller string, began time.Time, r Result) {
 	l := g.lane(t.Address)
 	now := g.Clock.Now()
 	l.mu.Lock()
@@ -195,17 +197,17 @@ func (g *Gate) Ended(t *agreement.Terms, began time.Time, r Result) {
 	l.mu.Unlock()
 	g.tell(changes)
 	_, before := t.InMaintenance(began)
-	g.ended(t, l, began, now, r, before)
+	g.ended(t, l, caller, began, now, r, before)
 }
 
 // ended tells the ledger of a call. before says that it began in maintenance.
-func (g *Gate) ended(t *agreement.Terms, l *lane, began, now time.Time, r Result, before bool) {
+func (g *Gate) ended(t *agreement.Terms, l *lane, caller string, began, now time.Time, r Result, before bool) {
 	l.counted.called(r, now.Sub(began))
 	if g.Ledger == nil {
 		return
 	}
 	_, after := t.InMaintenance(now)
-	g.Ledger.Called(Call{t.Address, began, now, r, now.Sub(began) > t.Breaker.Slow, before || after})
+	g.Ledger.Called(Call{t.Address, caller, began, now, r, now.Sub(began) > t.Breaker.Slow, before || after})
 }
 
 // Breakers gives the state of each skill that was called since this replica began, in no

@@ -13,6 +13,8 @@ import (
 // or Leave is called.
 type Pass struct {
 	Began time.Time
+	// Caller is on whose behalf the call is made, for the ledger; whoever entered sets it.
+	Caller string
 
 	gate  *Gate
 	lane  *lane
@@ -34,7 +36,7 @@ func (p *Pass) Context(ctx context.Context) (context.Context, context.CancelFunc
 func (p *Pass) Done(r Result) {
 	now := p.gate.Clock.Now()
 	if p.end(r, now.Sub(p.Began) > p.terms.Breaker.Slow, now) {
-		p.gate.ended(p.terms, p.lane, p.Began, now, r, false)
+		p.gate.ended(p.terms, p.lane, p.Caller, p.Began, now, r, false)
 	}
 }
 
