@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sabha.dev/chassis/strictyaml"
+	"sabha.dev/services/partners"
 	"sabha.dev/services/planner/playbook"
 )
 
@@ -19,8 +21,12 @@ func (r *run) playbook() *cobra.Command {
 }
 
 func (r *run) playbookCheck() *cobra.Command {
-	return &cobra.Command{
+	var agreements string
+	c := &cobra.Command{
 		Use: "check FILE…", Short: "Check playbooks and say what is wrong, with line and path", Args: atLeastOne,
+		Long: `Check playbooks and say what is wrong, with line and path. With the folder of the
+agreements steps that call partners are held against them: whether one allows the skill,
+and whether the budget of the step fits what was agreed on.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			bad := false
 			for _, file := range args {
@@ -32,6 +38,16 @@ func (r *run) playbookCheck() *cobra.Command {
 					fmt.Fprintln(r.Err, problems.Error())
 				case err != nil:
 					return err
+				case agreements != "":
+					fits, err := r.partnerSteps(file, p, agreements)
+					if err != nil {
+						return err
+					}
+					if !fits {
+						bad = true
+						continue
+					}
+					fallthrough
 				default:
 					if err := r.say(fmt.Sprintf("%s: playbook %s version %s is sound, %s", file, p.Name, p.Version, steps(len(p.Steps)))); err != nil {
 						return err
@@ -44,6 +60,40 @@ func (r *run) playbookCheck() *cobra.Command {
 			return nil
 		},
 	}
+	c.Flags().StringVar(&agreements, "agreements", "", "folder of the agreements with partners, to hold steps against")
+	return c
+}
+
+// partnerSteps holds the steps of a playbook that call partners against the agreements. It
+// tells whether they can work.
+func (r *run) partnerSteps(file string, p *playbook.Playbook, folder string) (bool, error) {
+	var steps []partners.Step
+	for _, s := range p.Steps {
+		if s.Agent == partners.Name {
+			steps = append(steps, partners.Step{ID: s.ID, Skill: s.Skill, Budget: s.Budget})
+		}
+		if c := s.Compensation; c != nil && c.Agent == partners.Name {
+			steps = append(steps, partners.Step{ID: s.ID + " (compensation)", Skill: c.Skill})
+		}
+	}
+	problems, warnings, err := partners.Steps(folder, steps)
+	var wrong strictyaml.Problems
+	switch {
+	case errors.As(err, &wrong):
+		fmt.Fprintln(r.Err, wrong.Error())
+		return false, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return false, &failure{ExitNotFound, "there is no folder " + folder, ""}
+	case err != nil:
+		return false, err
+	}
+	for _, problem := range problems {
+		fmt.Fprintln(r.Err, file+": "+problem)
+	}
+	for _, warning := range warnings {
+		fmt.Fprintln(r.Err, file+": warning: "+warning)
+	}
+	return len(problems) == 0, nil
 }
 
 func steps(n int) string {

@@ -3,7 +3,6 @@ package a2aagent
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -89,8 +88,12 @@ func (s *step) look(ctx context.Context) (*mirror, error) {
 
 // late ends a call whose time is up.
 func (s *step) late(ctx context.Context) (*agent.Outcome, error) {
-	s.Gate.Ended(s.terms, s.caller(), s.Began, gate.Failed)
-	why := fmt.Sprintf("the partner has not finished within %s", s.terms.Budget)
+	result := gate.Failed
+	if s.plansEnd() {
+		result = gate.Abandoned // it has the agreement's time for it
+	}
+	s.Gate.Ended(s.terms, s.caller(), s.Began, result)
+	why := s.timeUp()
 	if report := s.stop(ctx); report != "" {
 		why += "; " + report
 	}
@@ -161,7 +164,7 @@ func (s *step) after(ctx context.Context, closed *gate.Closed, err error) (*agen
 	if t.First == nil {
 		t.First = s.terms
 	}
-	reason := "the partner did not answer in time"
+	reason := s.timeUp()
 	var e *remote.Error
 	if closed == nil {
 		t.Again = s.RemoteTask == ""

@@ -185,6 +185,19 @@ func together(all ...func(context.Context, *sql.Tx) error) func(context.Context,
 	}
 }
 
+// plansEnd tells whether the time of the plan's step is up before that of the agreement.
+func (s *step) plansEnd() bool {
+	return s.run.Deadline().Before(s.Began.Add(s.terms.Budget))
+}
+
+// timeUp says whose time it is that the call has used up: the lesser one.
+func (s *step) timeUp() string {
+	if s.plansEnd() {
+		return "the partner has not finished within the time that its caller had left, which is less than the " + s.terms.Budget.String() + " of the agreement"
+	}
+	return "the partner has not finished within the " + s.terms.Budget.String() + " that the agreement gives a call"
+}
+
 // overdue is when the partner's time for the call is up.
 func (s *step) overdue() time.Time {
 	at := s.Began.Add(s.terms.Budget)
