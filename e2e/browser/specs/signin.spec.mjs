@@ -60,6 +60,13 @@ test("an identity provider signs somebody in with its roles, until the account i
   await page.goto("/review");
   await live(page);
 
+  // Who keeps the accounts sees her without a reload.
+  const keeper = await context();
+  const accounts = await keeper.newPage();
+  await accounts.goto("/accounts");
+  await live(accounts);
+  const row = accounts.locator(".accounts > li", { hasText: "acme/rosa" });
+
   // What came back from the provider is good once, and for the browser that began.
   const back = await browser.request.get("/sign-in/callback?code=stolen&state=other", { maxRedirects: 0 });
   assert.equal(back.status(), 400);
@@ -71,13 +78,10 @@ test("an identity provider signs somebody in with its roles, until the account i
   await refused.goto("/sign-in");
   await refused.getByRole("link", { name: /^Sign in with/ }).click();
   await refused.getByRole("alert").getByText("You have no role in this console.").waitFor();
+  await accounts.getByText("acme/mallory").waitFor();
   await other.close();
 
   // Whom an administrator disables is out at once, and does not come back.
-  const keeper = await context();
-  const accounts = await keeper.newPage();
-  await accounts.goto("/accounts");
-  const row = accounts.locator(".accounts > li", { hasText: "acme/rosa" });
   await row.getByText("Change", { exact: true }).click();
   await row.getByLabel("Disabled").check();
   await row.getByRole("button", { name: "Save" }).click();

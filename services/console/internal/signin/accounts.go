@@ -22,7 +22,7 @@ func (g *Gate) showOwn(w http.ResponseWriter, r *http.Request, status int, probl
 		return
 	}
 	g.pages.Show(w, r, page.View{Status: status, Title: "Your account", Still: true, Body: page.OwnAccount(page.Own{
-		Account: listed(a), Provisional: p.Provisional, Local: a.Source == account.Local, CSRF: p.CSRF, Problem: problem, Admin: p.Has(identity.Admin),
+		Account: entry(a), Provisional: p.Provisional, Local: a.Source == account.Local, CSRF: p.CSRF, Problem: problem, Admin: p.Has(identity.Admin),
 	})})
 }
 
@@ -69,26 +69,65 @@ func (g *Gate) changePassword(w http.ResponseWriter, r *http.Request) {
 
 // accounts lists the accounts.
 func (g *Gate) accounts(w http.ResponseWriter, r *http.Request) {
-	g.showAccounts(w, r, http.StatusOK, page.Accounts{})
+	v := g.Accounts(r)
+	if v.Body == nil {
+		g.failed(w, r, errUnread)
+		return
+	}
+	g.pages.Show(w, r, v)
 }
 
+// Accounts is the page of all accounts, for administrators alone, as it is read again and
+// again while somebody looks at it.
+func (g *Gate) Accounts(r *http.Request) page.View {
+	v := page.View{Title: "Accounts"}
+	if p, ok := person.Of(r.Context()); !ok || !p.Has(identity.Admin) {
+		v.Status, v.Title, v.Still = http.StatusForbidden, forAdmins, true
+		v.Body = page.Problem(forAdmins, askAdmins)
+		return v
+	}
+	l, err := g.listed(r, page.Accounts{})
+	if err != nil {
+		v.Unread = "The console's database"
+		return v
+	}
+	v.Body = page.AccountList(l)
+	return v
+}
+
+// errUnread says that accounts cannot be listed; why is in the log.
+var errUnread = errors.New("accounts cannot be listed")
+
+// showAccounts shows what came of a form, with the accounts.
 func (g *Gate) showAccounts(w http.ResponseWriter, r *http.Request, status int, l page.Accounts) {
-	all, err := g.People.All(r.Context())
+	l, err := g.listed(r, l)
 	if err != nil {
 		g.failed(w, r, err)
 		return
 	}
+	g.pages.Show(w, r, page.View{Status: status, Title: "Accounts", Still: true, Body: page.AccountList(l)})
+}
+
+// listed adds all accounts to a list.
+func (g *Gate) listed(r *http.Request, l page.Accounts) (page.Accounts, error) {
+	all, err := g.People.All(r.Context())
+	if err != nil {
+		if r.Context().Err() == nil {
+			g.Log.Error("accounts cannot be listed", "error", err)
+		}
+		return l, err
+	}
 	p, _ := person.Of(r.Context())
 	for _, a := range all {
-		one := listed(a)
+		one := entry(a)
 		one.Self = a.Organisation == p.Organisation && a.Subject == p.Subject
 		l.All = append(l.All, one)
 	}
 	l.CSRF, l.Roles = p.CSRF, identity.Roles()
-	g.pages.Show(w, r, page.View{Status: status, Title: "Accounts", Still: true, Body: page.AccountList(l)})
+	return l, nil
 }
 
-func listed(a account.Account) page.Account {
+func entry(a account.Account) page.Account {
 	source := a.Source
 	if source == account.Local {
 		source = ""

@@ -225,11 +225,17 @@ func (g *Gate) failed(w http.ResponseWriter, r *http.Request, err error) {
 	g.problem(w, r, http.StatusServiceUnavailable, "The console cannot tell who you are now", "Its database gives no answer; the reason is in its log. Try again in a moment.")
 }
 
+// What those are told who keep no accounts.
+const (
+	forAdmins = "This is for administrators"
+	askAdmins = "Accounts are kept by those who have the role admin. Ask one of them."
+)
+
 // admins lets administrators through alone.
 func (g *Gate) admins(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if p, ok := person.Of(r.Context()); !ok || !p.Has(identity.Admin) {
-			g.problem(w, r, http.StatusForbidden, "This is for administrators", "Accounts are kept by those who have the role admin. Ask one of them.")
+			g.problem(w, r, http.StatusForbidden, forAdmins, askAdmins)
 			return
 		}
 		next(w, r)
