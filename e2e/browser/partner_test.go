@@ -3,6 +3,7 @@
 package browser
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,13 +20,17 @@ const published = `{"name":"Underwriting <b>desk</b>","description":"Decides on 
 "supportedInterfaces":[{"url":"BASE/a2a","protocolBinding":"JSONRPC","protocolVersion":"1.0"}],"capabilities":{},"defaultInputModes":["application/json"],"defaultOutputModes":["application/json"],
 "skills":[{"id":"underwrite","name":"Underwrite","description":"Says whether a loan can be given, and why.","tags":["loans","risk"]}]}`
 
-// abroad serves the card of an agent of another organisation, which can be replaced by
-// putting another one to /card, and writes the agreement with it into a folder.
+// answer is what the agent says to every message.
+const answer = `{"jsonrpc":"2.0","id":%s,"result":{"message":{"messageId":"m-%d","role":"ROLE_AGENT","parts":[{"data":{"grade":"standard","reason":"Income and value suffice."}}]}}}`
+
+// abroad serves an agent of another organisation, whose card can be replaced by putting
+// another one to /card, and writes the agreement with it into a folder.
 func abroad(t *testing.T, agreements string) string {
 	t.Helper()
 	var (
 		mu   sync.Mutex
 		card = published
+		said int
 		site *httptest.Server
 	)
 	site = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,6 +46,14 @@ func abroad(t *testing.T, agreements string) string {
 		case strings.HasSuffix(r.URL.Path, "agent-card.json"), r.URL.Path == "/card":
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, strings.ReplaceAll(card, "BASE", site.URL))
+		case r.Method == http.MethodPost && r.URL.Path == "/a2a":
+			var asked struct{ ID json.RawMessage }
+			if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+				t.Error(err)
+			}
+			said++
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(w, answer, asked.ID, said)
 		default:
 			w.WriteHeader(http.StatusMethodNotAllowed)
 		}
@@ -56,9 +69,13 @@ review_date: 2099-06-30
 organisation: Underwriter plc
 card: %s/.well-known/agent-card.json
 networks: [127.0.0.0/8]
+disclosure:
+  rules:
+    - {name: we are asked instead, classes: [email], action: tokenise}
+    - {name: not the account, classes: [iban], action: mask}
 skills:
   underwrite:
-    response: {p95: 10s}
+    response: {p50: 2s, p95: 10s}
     availability: 99.5
 `, site.URL)
 	if err := os.WriteFile(filepath.Join(agreements, "underwriter.yaml"), []byte(text), 0o600); err != nil {

@@ -27,7 +27,7 @@ for (const [width, size] of Object.entries({ wide, narrow })) {
 }
 
 test("the pictures of the guide for operators", async () => {
-  const guide = screens.filter(([name]) => ["dashboard", "tasks", "task-retried", "task-timeline", "agents", "playground-answer"].includes(name));
+  const guide = screens.filter(([name]) => ["dashboard", "tasks", "task-retried", "task-timeline", "agents", "partners", "partner", "playground-answer"].includes(name));
   const problems = await look(guide, { size: { width: 1240, height: 800 } }, async (page, name) => {
     if (!name.startsWith("playground")) await live(page); // which has nothing to follow
     await photograph(page, `guide-${name}`, false);

@@ -45,7 +45,11 @@ export async function scene() {
   await verified(partner);
   await partner.getByRole("button", { name: "Approve the card" }).click();
   await partner.locator(".partner-badges").getByText("approved", { exact: true }).waitFor();
-  await publish((card) => { card.supportedInterfaces[0].url = `${platform.partner}/moved`; card.skills.push({ id: "quote", name: "Quote", description: "Says what a loan would cost.", tags: ["loans"] }); });
+  await partner.getByRole("button", { name: "Let plans call it" }).click();
+  await partner.getByRole("button", { name: "Stop plans calling it" }).waitFor();
+  for (const who of ["ada@example.com", "bo@example.com"]) await ask({ data: { application: `A loan of 200,000 over 20 years, please. Write to ${who} or to DE89 3704 0044 0532 0130 00.` }, playbook: "underwriting" });
+  await partner.getByText("Nothing has left for this partner").waitFor({ state: "detached" });
+  await publish((card) => { Object.assign(card, { name: "Underwriting desk", description: "Decides on loans." }); card.supportedInterfaces[0].url = `${platform.partner}/moved`; card.skills.push({ id: "quote", name: "Quote", description: "Says what a loan would cost.", tags: ["loans"] }); });
   await partner.getByRole("button", { name: "Read the card now" }).click();
   await partner.getByRole("heading", { name: "A change of the card waits" }).waitFor();
   await keeper.close();

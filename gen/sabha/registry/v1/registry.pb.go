@@ -186,8 +186,10 @@ type Partner struct {
 	OrganisationBy string                 `protobuf:"bytes,25,opt,name=organisation_by,json=organisationBy,proto3" json:"organisation_by,omitempty"`
 	CreatedAt      *timestamppb.Timestamp `protobuf:"bytes,26,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	UpdatedAt      *timestamppb.Timestamp `protobuf:"bytes,27,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// A change of its card waits for a decision. Only in lists; GetPartner has the change.
+	ChangeWaits   bool `protobuf:"varint,28,opt,name=change_waits,json=changeWaits,proto3" json:"change_waits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Partner) Reset() {
@@ -407,6 +409,13 @@ func (x *Partner) GetUpdatedAt() *timestamppb.Timestamp {
 		return x.UpdatedAt
 	}
 	return nil
+}
+
+func (x *Partner) GetChangeWaits() bool {
+	if x != nil {
+		return x.ChangeWaits
+	}
+	return false
 }
 
 // Skill of A2A, or capability of KAP.
@@ -1003,8 +1012,14 @@ type ListPartnersRequest struct {
 	MinTrustScore float64 `protobuf:"fixed64,6,opt,name=min_trust_score,json=minTrustScore,proto3" json:"min_trust_score,omitempty"`
 	States        []State `protobuf:"varint,7,rep,packed,name=states,proto3,enum=sabha.registry.v1.State" json:"states,omitempty"`
 	// At most 200; 0 means 50.
-	PageSize      int32  `protobuf:"varint,8,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string `protobuf:"bytes,9,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageSize  int32  `protobuf:"varint,8,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken string `protobuf:"bytes,9,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only those that plans may call.
+	Callable bool `protobuf:"varint,10,opt,name=callable,proto3" json:"callable,omitempty"`
+	// Only those that did not answer when they were last probed.
+	Offline bool `protobuf:"varint,11,opt,name=offline,proto3" json:"offline,omitempty"`
+	// Only those of whose card a change waits for a decision.
+	Changed       bool `protobuf:"varint,12,opt,name=changed,proto3" json:"changed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1100,6 +1115,27 @@ func (x *ListPartnersRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *ListPartnersRequest) GetCallable() bool {
+	if x != nil {
+		return x.Callable
+	}
+	return false
+}
+
+func (x *ListPartnersRequest) GetOffline() bool {
+	if x != nil {
+		return x.Offline
+	}
+	return false
+}
+
+func (x *ListPartnersRequest) GetChanged() bool {
+	if x != nil {
+		return x.Changed
+	}
+	return false
 }
 
 type ListPartnersResponse struct {
@@ -2461,7 +2497,7 @@ var File_sabha_registry_v1_registry_proto protoreflect.FileDescriptor
 
 const file_sabha_registry_v1_registry_proto_rawDesc = "" +
 	"\n" +
-	" sabha/registry/v1/registry.proto\x12\x11sabha.registry.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbf\a\n" +
+	" sabha/registry/v1/registry.proto\x12\x11sabha.registry.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe2\a\n" +
 	"\aPartner\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\"\n" +
 	"\forganisation\x18\x02 \x01(\tR\forganisation\x12\x12\n" +
@@ -2493,7 +2529,8 @@ const file_sabha_registry_v1_registry_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\x1a \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
-	"updated_at\x18\x1b \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\"\xd2\x01\n" +
+	"updated_at\x18\x1b \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12!\n" +
+	"\fchange_waits\x18\x1c \x01(\bR\vchangeWaits\"\xd2\x01\n" +
 	"\x05Skill\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12 \n" +
@@ -2539,7 +2576,7 @@ const file_sabha_registry_v1_registry_proto_rawDesc = "" +
 	"\x04card\x18\x02 \x01(\tR\x04card\x121\n" +
 	"\x06change\x18\x03 \x01(\v2\x19.sabha.registry.v1.ChangeR\x06change\x128\n" +
 	"\vtrust_parts\x18\x04 \x01(\v2\x17.google.protobuf.StructR\n" +
-	"trustParts\"\xba\x02\n" +
+	"trustParts\"\x8a\x03\n" +
 	"\x13ListPartnersRequest\x12\x1e\n" +
 	"\n" +
 	"capability\x18\x01 \x01(\tR\n" +
@@ -2553,7 +2590,11 @@ const file_sabha_registry_v1_registry_proto_rawDesc = "" +
 	"\x06states\x18\a \x03(\x0e2\x18.sabha.registry.v1.StateR\x06states\x12\x1b\n" +
 	"\tpage_size\x18\b \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\t \x01(\tR\tpageToken\"v\n" +
+	"page_token\x18\t \x01(\tR\tpageToken\x12\x1a\n" +
+	"\bcallable\x18\n" +
+	" \x01(\bR\bcallable\x12\x18\n" +
+	"\aoffline\x18\v \x01(\bR\aoffline\x12\x18\n" +
+	"\achanged\x18\f \x01(\bR\achanged\"v\n" +
 	"\x14ListPartnersResponse\x126\n" +
 	"\bpartners\x18\x01 \x03(\v2\x1a.sabha.registry.v1.PartnerR\bpartners\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"&\n" +

@@ -133,3 +133,23 @@ func kept(res *partnersv1.GetAttainmentResponse) (words, tone string) {
 	}
 	return "agreement kept: all " + counted(all, "target", "targets"), "good"
 }
+
+// called are the calls of all skills of a partner.
+func called(res *partnersv1.GetAttainmentResponse) (n int64) {
+	for _, s := range res.GetSkills() {
+		c := s.GetCalls()
+		n += c.GetOk() + c.GetFailed() + c.GetInvalid() + c.GetThrottled() + c.GetAbandoned()
+	}
+	return n
+}
+
+// worst is the error budget of which the least is left.
+func worst(res *partnersv1.GetAttainmentResponse) standingCell {
+	cell, least := budgetCell(nil), 0.0
+	for _, s := range res.GetSkills() {
+		if b := s.GetErrorBudget(); b != nil && (cell.Text == budgetCell(nil).Text || b.GetLeft() < least) {
+			cell, least = budgetCell(s), b.GetLeft()
+		}
+	}
+	return cell
+}

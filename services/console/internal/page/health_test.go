@@ -56,3 +56,20 @@ func TestAgentsAreHeldAgainstWhatPlaybooksAllowThem(t *testing.T) {
 		"|3 calls in the last hour|0.0 % failed|", "|&lt;quote&gt;|0|–|–|1 min 00 s|loan|· price|", "|underwrite|3|1 s|2 s|2 min 00 s|within budget|loan|· decide|",
 		"|broker|not asked yet|", "|trust 0|breakers closed|no agreement|", "|All partners|")
 }
+
+func TestTheDashboardTellsHowPartnersKeepTheirAgreements(t *testing.T) {
+	attained := func(left float64, status partnersv1.Status) *partnersv1.GetAttainmentResponse {
+		return &partnersv1.GetAttainmentResponse{Skills: []*partnersv1.Attainment{
+			{Calls: &partnersv1.Calls{Ok: 1000, Failed: 3}, Targets: []*partnersv1.Target{{Name: "p95", Status: partnersv1.Status_STATUS_ATTAINED}}, ErrorBudget: &partnersv1.ErrorBudget{Left: 0.9}},
+			{Calls: &partnersv1.Calls{Ok: 10, Abandoned: 1}, Targets: []*partnersv1.Target{{Name: "availability", Status: status}}, ErrorBudget: &partnersv1.ErrorBudget{Left: left}},
+			{Calls: &partnersv1.Calls{}},
+		}}
+	}
+	o := page.Overview{Figures: request.Figures{Span: page.Hour}, Neighbours: []partners.Neighbour{
+		{Partner: &registryv1.Partner{Id: "broker"}},
+		{Partner: &registryv1.Partner{Id: "good"}, Standing: attained(0.5, partnersv1.Status_STATUS_ATTAINED)},
+		{Partner: &registryv1.Partner{Id: "under<b>writer"}, Standing: attained(-0.25, partnersv1.Status_STATUS_MISSED), Breakers: []*partnersv1.Breaker{{State: "half-open"}}},
+	}}
+	wants(t, text(t, page.DashboardPage(o)), "|Partners against their agreements|over the last 30 days|", "|broker|no agreement|0|–|not asked yet|",
+		"|good|agreement kept: all 2 targets|1\u202f014|50 %|", "|under&lt;b&gt;writer|agreement: 1 target of 2 missed|1\u202f014|-25 %|not asked yet|breaker half-open|")
+}

@@ -111,3 +111,24 @@ func vouched(by string) string {
 	}
 	return ""
 }
+
+// pagesOf are the addresses of the newest and of the older of a list of a partner's page,
+// each empty where it is of no use. The other lists stay where they are.
+func pagesOf(d PartnerView, list, panel string) (newest, older string) {
+	at, more := d.At.Values().Get(list), d.More.Values().Get(list)
+	to := func(place string) string {
+		q := d.At.Values()
+		q.Del(list)
+		if place != "" {
+			q.Set(list, place)
+		}
+		return addressed(PartnerPath(d.GetPartner().GetId()), q) + "#" + panel
+	}
+	if at != "" {
+		newest = to("")
+	}
+	if more != "" {
+		older = to(more)
+	}
+	return newest, older
+}

@@ -19,19 +19,31 @@ type Need struct {
 	Found                     []string
 }
 
-// Needs reads which partners need a person, by id. What cannot be read is left out: it is
-// named on the list of partners.
-func (s *Source) Needs(ctx context.Context) []Need {
+// manyNeeds bounds how many partners of one kind are named.
+const manyNeeds = 50
+
+// Needs reads which partners need a person, by id, and whether there are more than are
+// named. What cannot be read is left out: it is named on the list of partners.
+func (s *Source) Needs(ctx context.Context) (needs []Need, more bool) {
 	var (
-		b  Board
-		wg sync.WaitGroup
+		b                Board
+		offline, changed *registryv1.ListPartnersResponse
+		wg               sync.WaitGroup
 	)
-	wg.Go(func() { s.beside(ctx, &b) })
-	res, err := s.registry.ListPartners(ctx, &registryv1.ListPartnersRequest{States: []registryv1.State{registryv1.State_STATE_APPROVED}, PageSize: maxPage})
-	wg.Wait()
-	if err != nil {
-		s.unread(ctx, "partners that are offline", err)
+	read := func(into **registryv1.ListPartnersResponse, what string, n Filter) {
+		wg.Go(func() {
+			q := n.request()
+			q.PageSize = manyNeeds
+			var err error
+			if *into, err = s.registry.ListPartners(ctx, q); err != nil {
+				s.unread(ctx, what, err)
+			}
+		})
 	}
+	wg.Go(func() { s.beside(ctx, &b) })
+	read(&offline, "partners that are offline", Filter{Needs: Offline})
+	read(&changed, "changes of cards", Filter{Needs: Changed})
+	wg.Wait()
 	all := map[string]*Need{}
 	of := func(id string) *Need {
 		if all[id] == nil {
@@ -39,13 +51,11 @@ func (s *Source) Needs(ctx context.Context) []Need {
 		}
 		return all[id]
 	}
-	for _, p := range res.GetPartners() {
-		if p.GetCallable() && !p.GetOnline() && p.GetProbedAt() != nil {
-			of(p.GetId()).Offline = true
-		}
+	for _, p := range offline.GetPartners() {
+		of(p.GetId()).Offline = true
 	}
-	for id := range b.Changed {
-		of(id).Changed = true
+	for _, p := range changed.GetPartners() {
+		of(p.GetId()).Changed = true
 	}
 	for id := range b.Breakers {
 		of(id).Tripped = true
@@ -60,5 +70,5 @@ func (s *Source) Needs(ctx context.Context) []Need {
 		list = append(list, *n)
 	}
 	slices.SortFunc(list, func(a, b Need) int { return cmp.Compare(a.ID, b.ID) })
-	return list
+	return list, offline.GetNextPageToken() != "" || changed.GetNextPageToken() != ""
 }

@@ -2,6 +2,8 @@ package partners
 
 import (
 	"context"
+	"net/url"
+	"strconv"
 	"sync"
 
 	"sabha.dev/chassis/fault"
@@ -19,33 +21,56 @@ const (
 // Windows over which attainment is shown.
 var Windows = []string{"1h", "24h", "30d"}
 
+// Place says where lists of a partner's page continue; empty at their newest.
+type Place struct{ Crossings, Runs, History string }
+
+// ReadPlace takes a place from the query of an address.
+func ReadPlace(q url.Values) Place {
+	return Place{Crossings: q.Get("crossings"), Runs: q.Get("runs"), History: q.Get("history")}
+}
+
+// Values is the place as the query of an address; ReadPlace takes it back.
+func (p Place) Values() url.Values {
+	q := url.Values{}
+	for name, v := range map[string]string{"crossings": p.Crossings, "runs": p.Runs, "history": p.History} {
+		if v != "" {
+			q.Set(name, v)
+		}
+	}
+	return q
+}
+
 // Detail is a partner with everything that is shown of it. What could not be read of it
 // has a Trouble.
 type Detail struct {
 	*registryv1.GetPartnerResponse
+	// At is where its lists begin, More where they continue; a list that ends has none.
+	At, More Place
 	// Standing is the attainment over each of Windows; nil where there is no agreement.
 	Standing        []*partnersv1.GetAttainmentResponse
 	StandingTrouble string
 	// Breakers that are not closed.
 	Breakers        []*partnersv1.Breaker
 	BreakersTrouble string
-	// Crossings are the newest.
+	// Crossings are a page, the newest first.
 	Crossings        []*partnersv1.Crossing
-	MoreCrossings    bool
 	CrossingsTrouble string
-	// Verdict of the golden tasks; nil where there are none. Runs are the newest.
+	// Verdict of the golden tasks; nil where there are none. Runs are a page, the newest first.
 	Verdict        *partnersv1.GetVerdictResponse
 	Runs           []*partnersv1.Run
 	VerdictTrouble string
-	// History is the newest first.
+	// History is a page, the newest first.
 	History        []*registryv1.HistoryEntry
-	MoreHistory    bool
 	HistoryTrouble string
 }
 
-// Detail reads a partner.
-func (s *Source) Detail(ctx context.Context, id string) (*Detail, error) {
-	d := &Detail{}
+// Detail reads a partner, and its lists from a place on. The errors are ErrNoPartner,
+// ErrBadList when they do not continue there, and ErrUnreachable.
+func (s *Source) Detail(ctx context.Context, id string, at Place) (*Detail, error) {
+	d := &Detail{At: at}
+	if _, err := runBefore(at.Runs); err != nil {
+		return nil, ErrBadList
+	}
 	var wg sync.WaitGroup
 	for _, read := range []func(context.Context, string, *Detail){s.readStanding, s.readBreakers, s.readCrossings, s.readTests, s.readHistory} {
 		wg.Go(func() { read(ctx, id, d) })
@@ -78,8 +103,8 @@ func (s *Source) readBreakers(ctx context.Context, id string, d *Detail) {
 }
 
 func (s *Source) readCrossings(ctx context.Context, id string, d *Detail) {
-	res, err := s.crossings.ListCrossings(ctx, &partnersv1.ListCrossingsRequest{Partner: id, PageSize: fewCrossings})
-	d.Crossings, d.MoreCrossings, d.CrossingsTrouble = res.GetCrossings(), res.GetNextPageToken() != "", s.trouble(ctx, "crossings", err)
+	res, err := s.crossings.ListCrossings(ctx, &partnersv1.ListCrossingsRequest{Partner: id, PageSize: fewCrossings, PageToken: d.At.Crossings})
+	d.Crossings, d.More.Crossings, d.CrossingsTrouble = res.GetCrossings(), res.GetNextPageToken(), s.trouble(ctx, "crossings", err)
 }
 
 func (s *Source) readTests(ctx context.Context, id string, d *Detail) {
@@ -88,13 +113,25 @@ func (s *Source) readTests(ctx context.Context, id string, d *Detail) {
 		d.Verdict, d.VerdictTrouble = nil, s.trouble(ctx, "golden tasks", err)
 		return
 	}
-	res, err := s.contracts.ListRuns(ctx, &partnersv1.ListRunsRequest{Partner: id, PageSize: fewRuns})
+	before, _ := runBefore(d.At.Runs) // it was looked at before
+	res, err := s.contracts.ListRuns(ctx, &partnersv1.ListRunsRequest{Partner: id, PageSize: fewRuns, Before: before})
+	if n := res.GetNextBefore(); n > 0 {
+		d.More.Runs = strconv.FormatInt(n, 10)
+	}
 	d.Runs, d.VerdictTrouble = res.GetRuns(), s.trouble(ctx, "runs of golden tasks", err)
 }
 
 func (s *Source) readHistory(ctx context.Context, id string, d *Detail) {
-	res, err := s.registry.ListHistory(ctx, &registryv1.ListHistoryRequest{Id: id, PageSize: fewHistory})
-	d.History, d.MoreHistory, d.HistoryTrouble = res.GetEntries(), res.GetNextPageToken() != "", s.trouble(ctx, "history", err)
+	res, err := s.registry.ListHistory(ctx, &registryv1.ListHistoryRequest{Id: id, PageSize: fewHistory, PageToken: d.At.History})
+	d.History, d.More.History, d.HistoryTrouble = res.GetEntries(), res.GetNextPageToken(), s.trouble(ctx, "history", err)
+}
+
+// runBefore is the number of a run before which a list begins; 0 for the newest.
+func runBefore(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	return strconv.ParseInt(text, 10, 64)
 }
 
 // trouble is why a part is not shown, in a sentence; empty when it is, or when there is
@@ -107,6 +144,8 @@ func (s *Source) trouble(ctx context.Context, what string, err error) string {
 	switch {
 	case f != nil && f.Reason == fault.PartnerNotFound:
 		return ""
+	case f != nil && f.Reason == fault.InvalidArgument:
+		return "The list does not continue there. Begin with the newest."
 	case f != nil && f.Reason == fault.PermissionDenied:
 		return "You may not see this: " + f.Message + "."
 	}

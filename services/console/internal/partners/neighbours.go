@@ -23,20 +23,16 @@ type Neighbour struct {
 // Neighbours reads the partners that plans may call, the most trusted first, and whether
 // there are more. The error is ErrUnreachable.
 func (s *Source) Neighbours(ctx context.Context) (all []Neighbour, more bool, err error) {
-	res, err := s.registry.ListPartners(ctx, &registryv1.ListPartnersRequest{States: []registryv1.State{registryv1.State_STATE_APPROVED}, PageSize: maxPage})
+	res, err := s.registry.ListPartners(ctx, &registryv1.ListPartnersRequest{
+		States: []registryv1.State{registryv1.State_STATE_APPROVED}, Callable: true, PageSize: fewNeighbours,
+	})
 	if err != nil {
 		return nil, false, s.told(ctx, err)
 	}
-	more = res.GetNextPageToken() != ""
 	for _, p := range res.GetPartners() {
-		switch {
-		case !p.GetCallable():
-		case len(all) == fewNeighbours:
-			more = true
-		default:
-			all = append(all, Neighbour{Partner: p})
-		}
+		all = append(all, Neighbour{Partner: p})
 	}
+	more = res.GetNextPageToken() != ""
 	if len(all) == 0 {
 		return nil, more, nil
 	}

@@ -58,9 +58,8 @@ type Board struct {
 	Partners []*registryv1.Partner
 	// Next continues the list; empty at its end.
 	Next string
-	// Changed are the partners whose cards have a change that waits, Breakers those of
-	// which breakers hold calls back, Findings those of which tests have found something.
-	Changed  map[string]bool
+	// Breakers are those of partners of which breakers hold calls back, Findings those of
+	// which tests have found something.
 	Breakers map[string][]*partnersv1.Breaker
 	Findings map[string][]*partnersv1.Finding
 	// Unknown says what of these could not be read.
@@ -83,18 +82,11 @@ func (s *Source) Board(ctx context.Context, f Filter) (*Board, error) {
 
 // beside reads what stands beside partners in a list. What cannot be read is named.
 func (s *Source) beside(ctx context.Context, b *Board) {
-	b.Changed, b.Breakers, b.Findings = map[string]bool{}, map[string][]*partnersv1.Breaker{}, map[string][]*partnersv1.Finding{}
+	b.Breakers, b.Findings = map[string][]*partnersv1.Breaker{}, map[string][]*partnersv1.Finding{}
 	var (
-		wg                          sync.WaitGroup
-		noChanges, noTrips, noFound error
+		wg               sync.WaitGroup
+		noTrips, noFound error
 	)
-	wg.Go(func() {
-		var res *registryv1.ListChangesResponse
-		res, noChanges = s.registry.ListChanges(ctx, &registryv1.ListChangesRequest{PageSize: maxPage})
-		for _, c := range res.GetChanges() {
-			b.Changed[c.GetPartnerId()] = true
-		}
-	})
 	wg.Go(func() {
 		var res *partnersv1.ListBreakersResponse
 		res, noTrips = s.standing.ListBreakers(ctx, &partnersv1.ListBreakersRequest{})
@@ -115,16 +107,13 @@ func (s *Source) beside(ctx context.Context, b *Board) {
 	for _, one := range []struct {
 		what string
 		err  error
-	}{{"changes of cards", noChanges}, {"breakers", noTrips}, {"findings of tests", noFound}} {
+	}{{"breakers", noTrips}, {"findings of tests", noFound}} {
 		if one.err != nil {
 			b.Unknown = append(b.Unknown, one.what)
 			s.unread(ctx, one.what, one.err)
 		}
 	}
 }
-
-// maxPage is the most that a list of the service gives at once.
-const maxPage = 200
 
 // told makes an error of this package of one of a call.
 func (s *Source) told(ctx context.Context, err error) error {

@@ -64,7 +64,13 @@ func (s *Site) dashboard(r *http.Request) page.View {
 	}
 	if s.partners != nil {
 		v.Wakes = append(v.Wakes, wakePartners)
-		wg.Go(func() { o.Partners = s.partners.Needs(ctx) })
+		wg.Go(func() { o.Partners, o.MorePartners = s.partners.Needs(ctx) })
+		wg.Go(func() {
+			var err error
+			if o.Neighbours, _, err = s.partners.Neighbours(ctx); err != nil {
+				s.log.Info("the dashboard does not show how partners stand", "error", err)
+			}
+		})
 	}
 	var err error
 	o.Figures, err = s.source.Figures(ctx, page.SpanOf(r.URL.Query().Get("span")))

@@ -47,7 +47,7 @@ func (s *Site) partnerList(r *http.Request) page.View {
 
 func (s *Site) partner(r *http.Request) page.View {
 	v := page.View{Title: "Partner", Section: page.Partners, Wakes: []string{wakePartner + r.PathValue("id")}}
-	d, err := s.partners.Detail(r.Context(), r.PathValue("id"))
+	d, err := s.partners.Detail(r.Context(), r.PathValue("id"), partners.ReadPlace(r.URL.Query()))
 	if err != nil {
 		return s.unreadPartners(v, err)
 	}

@@ -167,17 +167,14 @@ func (a *abroad) partner(id string) (*registryv1.Partner, error) {
 
 func (a *abroad) ListPartners(_ context.Context, q *registryv1.ListPartnersRequest) (*registryv1.ListPartnersResponse, error) {
 	res := &registryv1.ListPartnersResponse{}
-	if q.GetQuery() == "" || strings.Contains("underwriter", q.GetQuery()) {
-		res.Partners, res.NextPageToken = append(res.Partners, a.known.GetPartner()), "t-2"
+	p := a.known.GetPartner()
+	switch {
+	case q.GetChanged() && a.known.GetChange() == nil, q.GetOffline() && p.GetOnline(), q.GetCallable() && !p.GetCallable(),
+		q.GetQuery() != "" && !strings.Contains("underwriter", q.GetQuery()):
+		return res, nil
 	}
-	return res, nil
-}
-
-func (a *abroad) ListChanges(context.Context, *registryv1.ListChangesRequest) (*registryv1.ListChangesResponse, error) {
-	res := &registryv1.ListChangesResponse{}
-	if c := a.known.GetChange(); c != nil {
-		res.Changes = append(res.Changes, c)
-	}
+	p.ChangeWaits = a.known.GetChange() != nil
+	res.Partners, res.NextPageToken = append(res.Partners, p), "t-2"
 	return res, nil
 }
 
@@ -223,8 +220,15 @@ func (a *abroad) DecideChange(_ context.Context, q *registryv1.DecideChangeReque
 	return &registryv1.DecideChangeResponse{Partner: p}, err
 }
 
-func (a *abroad) ListHistory(context.Context, *registryv1.ListHistoryRequest) (*registryv1.ListHistoryResponse, error) {
-	return &registryv1.ListHistoryResponse{Entries: []*registryv1.HistoryEntry{{Seq: 1, What: "registered", By: "acme/olga", At: timestamppb.New(noon)}}}, nil
+func (a *abroad) ListHistory(_ context.Context, q *registryv1.ListHistoryRequest) (*registryv1.ListHistoryResponse, error) {
+	switch q.GetPageToken() {
+	case "":
+	case "h-2":
+		return &registryv1.ListHistoryResponse{Entries: []*registryv1.HistoryEntry{{Seq: 1, What: "verified", Note: "long ago", At: timestamppb.New(noon)}}}, nil
+	default:
+		return nil, fault.Invalid("page_token", "is not a token of this list")
+	}
+	return &registryv1.ListHistoryResponse{Entries: []*registryv1.HistoryEntry{{Seq: 1, What: "registered", By: "acme/olga", At: timestamppb.New(noon)}}, NextPageToken: "h-2"}, nil
 }
 
 func (a *abroad) GetAttainment(_ context.Context, q *partnersv1.GetAttainmentRequest) (*partnersv1.GetAttainmentResponse, error) {
@@ -260,15 +264,18 @@ func (a *abroad) GetVerdict(_ context.Context, q *partnersv1.GetVerdictRequest) 
 	return &partnersv1.GetVerdictResponse{State: "drift", Findings: a.found}, nil
 }
 
-func (a *abroad) ListRuns(context.Context, *partnersv1.ListRunsRequest) (*partnersv1.ListRunsResponse, error) {
-	return &partnersv1.ListRunsResponse{Runs: []*partnersv1.Run{{Number: 17, State: "done", Calls: 20, Good: 18, Failed: 1}}}, nil
+func (a *abroad) ListRuns(_ context.Context, q *partnersv1.ListRunsRequest) (*partnersv1.ListRunsResponse, error) {
+	if q.GetBefore() == 10 {
+		return &partnersv1.ListRunsResponse{Runs: []*partnersv1.Run{{Number: 9, State: "done", AskedBy: "acme/old", Calls: 20, Good: 20}}}, nil
+	}
+	return &partnersv1.ListRunsResponse{NextBefore: 10, Runs: []*partnersv1.Run{{Number: 17, State: "done", Calls: 20, Good: 18, Failed: 1}}}, nil
 }
 
 func (a *abroad) ListCrossings(context.Context, *partnersv1.ListCrossingsRequest) (*partnersv1.ListCrossingsResponse, error) {
 	if a.crossed == nil {
 		return nil, fault.New(fault.PermissionDenied, "this needs one of the roles operator, auditor, admin")
 	}
-	return &partnersv1.ListCrossingsResponse{Crossings: a.crossed}, nil
+	return &partnersv1.ListCrossingsResponse{Crossings: a.crossed, NextPageToken: "c-2"}, nil
 }
 
 func TestPartnersAreListedWithWhatNeedsAPerson(t *testing.T) {

@@ -163,7 +163,7 @@ func (d *Desk) GetPartner(ctx context.Context, req *registryv1.GetPartnerRequest
 func (d *Desk) ListPartners(ctx context.Context, req *registryv1.ListPartnersRequest) (*registryv1.ListPartnersResponse, error) {
 	f := registry.Filter{
 		Capability: req.GetCapability(), Organisation: req.GetOrganisation(), Query: req.GetQuery(), Tags: req.GetTags(), OnlineOnly: req.GetOnlineOnly(),
-		MinTrust: req.GetMinTrustScore(),
+		MinTrust: req.GetMinTrustScore(), Callable: req.GetCallable(), Offline: req.GetOffline(), Changed: req.GetChanged(),
 	}
 	for _, s := range req.GetStates() {
 		state, ok := states[s]
@@ -176,9 +176,19 @@ func (d *Desk) ListPartners(ctx context.Context, req *registryv1.ListPartnersReq
 	if err != nil {
 		return nil, err
 	}
+	ids := make([]string, len(all))
+	for i, r := range all {
+		ids[i] = r.ID
+	}
+	waits, err := d.store.ChangeWaits(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
 	res := &registryv1.ListPartnersResponse{NextPageToken: next}
 	for _, r := range all {
-		res.Partners = append(res.Partners, shown(r))
+		p := shown(r)
+		p.ChangeWaits = waits[r.ID]
+		res.Partners = append(res.Partners, p)
 	}
 	return res, nil
 }

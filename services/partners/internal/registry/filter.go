@@ -26,6 +26,9 @@ type Filter struct {
 	Discoverable bool
 	// Callable leaves out those that plans may not call.
 	Callable bool
+	// Offline leaves out those that answered, or were never asked; Changed those of whose
+	// card no change waits.
+	Offline, Changed bool
 	// After is the last of the page before.
 	After *Key
 	Limit int

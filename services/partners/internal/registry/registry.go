@@ -26,6 +26,7 @@ type Store interface {
 	Search(ctx context.Context, f Filter) ([]*Record, error)
 	Pending(ctx context.Context, id string) (*Change, error)
 	Changes(ctx context.Context, after string, limit int) ([]Waiting, error)
+	ChangeWaits(ctx context.Context, ids []string) (map[string]bool, error)
 	History(ctx context.Context, id string, below int64, limit int) ([]Entry, error)
 	Add(ctx context.Context, r *Record, e Entry) error
 	Update(ctx context.Context, id string, f func(*Update) error) (*Record, error)

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -52,7 +53,13 @@ func (s *Store) Search(ctx context.Context, f registry.Filter) ([]*registry.Reco
 	for _, c := range []struct {
 		asked     bool
 		condition string
-	}{{f.Discoverable, "discoverable = 1"}, {f.Callable, "callable = 1"}, {f.OnlineOnly, "online = 1"}} {
+	}{
+		{f.Discoverable, "discoverable = 1"},
+		{f.Callable, "callable = 1"},
+		{f.OnlineOnly, "online = 1"},
+		{f.Offline, "online = 0 AND probed_at > 0"},
+		{f.Changed, "id IN (SELECT partner_id FROM registry_changes)"},
+	} {
 		if c.asked {
 			q.and(c.condition)
 		}
@@ -101,4 +108,29 @@ func (s *Store) rarest(ctx context.Context, terms []registry.Term) (at, n int, e
 		}
 	}
 	return at, found[at], nil
+}
+
+// ChangeWaits tells of which partners a change of the card waits for a decision.
+func (s *Store) ChangeWaits(ctx context.Context, ids []string) (map[string]bool, error) {
+	waits := map[string]bool{}
+	if len(ids) == 0 {
+		return waits, nil
+	}
+	q := &query{}
+	var marks []string
+	for _, id := range ids {
+		marks = append(marks, q.arg(id))
+	}
+	rows, err := s.db.Read.QueryContext(ctx, `SELECT partner_id FROM registry_changes WHERE partner_id IN (`+strings.Join(marks, ",")+`)`, q.args...)
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, errors.Join(err, rows.Close())
+		}
+		waits[id] = true
+	}
+	return waits, errors.Join(rows.Err(), rows.Close())
 }
