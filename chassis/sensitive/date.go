@@ -121,7 +121,7 @@ func (s *Scanner) monthDate(i int) int {
 // amount gives the end of an amount of money at the beginning of a token when words before
 // it say that it is what somebody earns or owes; 0 otherwise.
 func (s *Scanner) amount(t *token, at int64) int {
-	if t.glued || !s.words.near(aMoney, at, 40) || s.words.end-s.words.at[aMoney] > 24 {
+	if t.glued || !s.words.near(aMoney, at, 40) || s.words.end-s.words.at[aMoney] > 24 || !s.listed(aMoney, at) {
 		return 0
 	}
 	k, digits := t.start, 0

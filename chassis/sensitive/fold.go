@@ -16,6 +16,7 @@ const (
 	saysSecret = 0x12
 	saysName   = 0x13
 	saysBorn   = 0x14
+	saysOther  = 0x15 // an order, the post
 	dropped    = 0xFF
 )
 
@@ -104,6 +105,8 @@ func foldRune(r rune) byte {
 		return saysName
 	case '誕', '诞':
 		return saysBorn
+	case '单', '單', '郵', '邮', '注':
+		return saysOther
 	}
 	return symbol
 }

@@ -251,6 +251,15 @@ func cpf(b []byte) bool {
 	return digit(9) && digit(10)
 }
 
+// cnpj checks the number of a Brazilian company, which many sole traders have.
+func cnpj(b []byte) bool {
+	digit := func(n int, weights ...int) bool {
+		left := weighted(b, weights...) % 11
+		return b[n] == '0' && left < 2 || int(b[n]-'0') == 11-left
+	}
+	return digit(12, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2) && digit(13, 6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2)
+}
+
 func cuit(b []byte) bool {
 	switch num(b[:2]) {
 	case 20, 23, 24, 25, 26, 27, 30, 33, 34:

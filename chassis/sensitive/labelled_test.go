@@ -20,11 +20,14 @@ type mark struct {
 
 var marked = regexp.MustCompile(`(?s)«([a-z-]+):(.*?)»`)
 
+// either marks what may be found or not: people would label it both ways.
+const either sensitive.Class = "either"
+
 // read gives the text without its marks, and the marks.
 func (e example) read() (string, []mark) {
 	var b strings.Builder
 	var marks []mark
-	rest := e.text
+	rest := strings.ReplaceAll(e.text, "‹›", "") // cuts up keys, so that nobody takes the file for a leak
 	for {
 		m := marked.FindStringSubmatchIndex(rest)
 		if m == nil {
@@ -64,6 +67,22 @@ func examples(t *testing.T) []example {
 	return list
 }
 
+// whole are the texts of a file, with ==== between them. letters.txt was written without a
+// look at the detectors, records.txt after they had been corrected by it; docs/egress.md
+// has the figures of the first run on each. Detectors have been corrected by both since.
+func whole(t *testing.T, file string) []example {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []example
+	for text := range strings.SplitSeq(strings.TrimSuffix(string(raw), "\n"), "\n====\n") {
+		list = append(list, example{text})
+	}
+	return list
+}
+
 // heldOut tells whether a text is in the half that detectors were not tuned on.
 func (e example) heldOut() bool { return sha256.Sum256([]byte(e.text))[0]&1 == 1 }
 
@@ -82,6 +101,9 @@ func measure(list []example) (map[sensitive.Class]*figures, []string) {
 		text, marks := e.read()
 		found := sensitive.Text(text)
 		for _, m := range marks {
+			if m.class == either {
+				continue
+			}
 			if slices.ContainsFunc(found, func(f sensitive.Finding) bool {
 				return f.Class == m.class && 2*(min(f.End, m.end)-max(f.Start, m.start)) >= m.end-m.start
 			}) {
@@ -92,7 +114,9 @@ func measure(list []example) (map[sensitive.Class]*figures, []string) {
 			misses = append(misses, fmt.Sprintf("missed %s: %q", m.class, e.text))
 		}
 		for _, f := range found {
-			if !slices.ContainsFunc(marks, func(m mark) bool { return m.class == f.Class && f.Start < m.end && m.start < f.End }) {
+			if !slices.ContainsFunc(marks, func(m mark) bool {
+				return (m.class == f.Class || m.class == either) && f.Start < m.end && m.start < f.End
+			}) {
 				of(f.Class).wrong++
 				misses = append(misses, fmt.Sprintf("wrong %s %s %q: %q", f.Class, f.Kind, text[f.Start:f.End], e.text))
 			}
@@ -113,6 +137,9 @@ func TestEvalDetection(t *testing.T) {
 	if negative < 600 {
 		t.Errorf("only %d texts without anything sensitive", negative)
 	}
+	for _, file := range []string{"letters.txt", "records.txt"} {
+		report(t, file, whole(t, file), 0)
+	}
 	for _, half := range []string{"tuning half", "held-out half"} {
 		var list []example
 		for _, e := range all {
@@ -120,24 +147,34 @@ func TestEvalDetection(t *testing.T) {
 				list = append(list, e)
 			}
 		}
-		by, misses := measure(list)
-		t.Logf("%s, %d texts", half, len(list))
-		for _, c := range sensitive.Classes() {
-			f := by[c]
-			if f == nil || f.found+f.missed < 15 {
-				t.Errorf("%s: too few examples of %s", half, c)
-				continue
-			}
-			t.Logf("  %-16s precision %.3f  recall %.3f  (%d found, %d missed, %d wrong)", c, f.precision(), f.recall(), f.found, f.missed, f.wrong)
-			if f.precision() < 0.95 || f.recall() < 0.9 {
-				t.Errorf("%s: %s has precision %.3f and recall %.3f, below 0.95 and 0.9", half, c, f.precision(), f.recall())
-			}
+		report(t, half, list, 15)
+	}
+}
+
+// report prints the figures of texts by class with every miss, and wants enough of each
+// class. Of a class with fewer than 15 examples the figures say little, and are only printed.
+func report(t *testing.T, name string, list []example, enough int) {
+	t.Helper()
+	by, misses := measure(list)
+	t.Logf("%s, %d texts", name, len(list))
+	for _, c := range sensitive.Classes() {
+		f := by[c]
+		if f == nil {
+			f = &figures{}
 		}
-		if os.Getenv("TUNING") != "" && half == "held-out half" {
+		if f.found+f.missed < enough {
+			t.Errorf("%s: too few examples of %s", name, c)
 			continue
 		}
-		for _, m := range misses {
-			t.Log("  ", m)
+		t.Logf("  %-16s precision %.3f  recall %.3f  (%d found, %d missed, %d wrong)", c, f.precision(), f.recall(), f.found, f.missed, f.wrong)
+		if f.found+f.missed >= 15 && (f.precision() < 0.95 || f.recall() < 0.9) {
+			t.Errorf("%s: %s has precision %.3f and recall %.3f, below 0.95 and 0.9", name, c, f.precision(), f.recall())
 		}
+	}
+	if os.Getenv("TUNING") != "" && name == "held-out half" {
+		return
+	}
+	for _, m := range misses {
+		t.Log("  ", m)
 	}
 }

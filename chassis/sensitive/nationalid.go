@@ -1,5 +1,7 @@
 package sensitive
 
+import "slices"
+
 // idKind is one kind of national id.
 type idKind struct {
 	kind string
@@ -40,6 +42,7 @@ var idKinds = []idKind{
 	{"pl-pesel", []string{"99999999999"}, []string{"11"}, aPESEL, pesel, false},
 	{"lt-ee-personal-code", []string{"99999999999"}, []string{"11"}, anID, balticCode, false},
 	{"be-national-number", []string{"99999999999"}, []string{"11", "2.2.2-3.2", "6-3-2", "6 3 2", "2.2.2-3-2", "2 2 2 3 2", "6-3.2", "2 2 2-3 2", "2/2/2-3.2", "2.2.2 3.2"}, anID, belgian, false},
+	{"br-cnpj", []string{"99999999999999"}, []string{"2.3.3/4-2", "2 3 3/4-2"}, aCPF, cnpj, false},
 	{"br-cpf", []string{"99999999999"}, []string{"3.3.3-2", "3 3 3-2", "9-2", "3.3.3.2", "3-3-3-2"}, aCPF, cpf, false},
 	{"ar-cuit", []string{"99999999999"}, []string{"2-8-1"}, anID, cuit, false},
 	{"tr-kimlik", []string{"99999999999"}, nil, aTC, kimlik, false},
@@ -92,17 +95,18 @@ var idsBySize = func() (by [maxChars + 1][]*idKind) {
 
 // nationalID gives the kind that a window is, or "".
 func (s *Scanner) nationalID(w window) string {
-	if w.size > maxChars || len(idsBySize[w.size]) == 0 && !s.words.about(idTopics, s.base+int64(w.start)) {
+	if w.left == '+' || w.size > maxChars || len(idsBySize[w.size]) == 0 && !s.words.about(idTopics, s.base+int64(w.start)) {
 		return ""
 	}
 	at := s.base + int64(w.start)
 	b := w.text()
+	anyID, alone := s.tells(anID, at), !w.glued && !w.goesOn() && !s.words.other(at)
 	for _, k := range idsBySize[w.size] {
 		if !k.fits(b) {
 			continue
 		}
-		told := s.words.near(k.topic, at, 48) || s.words.near(anID, at, 48)
-		if !told && (w.glued || s.words.other(at) || w.groups[w.last].small && !k.small || !k.bare(w.shape)) {
+		told := anyID || s.tells(k.topic, at)
+		if !told && (!alone || w.groups[w.last].small && !k.small || !k.bare(w.shape)) {
 			continue
 		}
 		if same(b) || k.check != nil && !k.check(b) {
@@ -111,6 +115,35 @@ func (s *Scanner) nationalID(w window) string {
 		return k.kind
 	}
 	return s.toldID(w, b, at)
+}
+
+// tells tells whether a word about a topic says what stands at a place. It does not when a
+// word about phones came after it, or when it has told a value and what is between does
+// not look like a list.
+func (s *Scanner) tells(t topic, at int64) bool {
+	if !s.words.near(t, at, 48) || s.words.at[aPhone] > s.words.at[t] {
+		return false
+	}
+	return s.listed(t, at)
+}
+
+// listed tells whether nothing has been found between the last word about a topic and a
+// place, or what stands between that and the place looks like a list.
+func (s *Scanner) listed(t topic, at int64) bool {
+	told := s.base + int64(s.lastEnd)
+	return told <= s.words.at[t] || at-told <= 6 || at-told <= 16 && s.words.end <= told
+}
+
+// goesOn tells whether a window with spaces is a part of a longer row of numbers, or
+// begins with a date as some numbers of documents do.
+func (w window) goesOn() bool {
+	if w.last == 0 || w.groups[1].sep != ' ' {
+		return false
+	}
+	if next := w.last + 1; w.second || next < w.n && next < w.digits && w.groups[next].sep == ' ' {
+		return true
+	}
+	return w.groupLen(0) == 4 && w.groupLen(1) == 4 && year(w.chars[:4]) && dayMonth(num(w.chars[6:8]), num(w.chars[4:6]))
 }
 
 // toldID gives the kind of an id that only the words directly before it tell.
@@ -127,7 +160,13 @@ func (s *Scanner) toldID(w window, b []byte, at int64) string {
 			digits++
 		}
 	}
-	if digits < 5 || w.groups[w.last].small && digits < w.size-3 {
+	for k := 1; k <= w.last; k++ { // 4411 HTTP
+		if w.groups[k].sep == ' ' && (w.groupLen(k) > 2 || lower(s.buf[w.groups[k].start])) && !slices.ContainsFunc(w.chars[w.groups[k-1].chars:w.groups[k].chars], digit) {
+			return ""
+		}
+	}
+	card := s.words.last&(1<<aPassport|1<<aLicence|1<<anID) != 0 && w.last == 0 && digits >= 2 && !w.groups[0].small && w.size >= 8
+	if digits < 5 && !card || w.groups[w.last].small && digits < w.size-3 {
 		return ""
 	}
 	switch last := s.words.last; {

@@ -17,12 +17,18 @@ func (s *Scanner) characters(i int) {
 	if s.words.last&(1<<isWord|1<<aBearer) != 0 && s.told(i) {
 		return
 	}
+	if s.words.last&(1<<aPassword) != 0 && s.loginPassword(i) || s.need {
+		return
+	}
 	j, digits := i, 0
 	for j < len(s.buf) && alnum(s.buf[j]) {
 		if s.buf[j] < 'A' {
 			digits++
 		}
 		j++
+	}
+	if (j-i == 32 || j-i == 5) && s.ending(i, j) {
+		return
 	}
 	if j-i > maxWord {
 		s.pos = i + maxWord
@@ -65,6 +71,11 @@ func (s *Scanner) told(i int) bool {
 	return s.valueAt(start, ' ') || s.need
 }
 
+// loginPassword tells the password that follows its name behind a space, as in a .netrc.
+func (s *Scanner) loginPassword(i int) bool {
+	return s.words.last&(1<<aPassword) != 0 && s.words.last&(1<<isWord) == 0 && s.words.end == s.base+int64(i-1) && s.at(i-1) == ' ' && s.standing(i)
+}
+
 // maxWord bounds the runs of letters and digits that are looked at.
 const maxWord = 256
 
@@ -101,6 +112,9 @@ func (s *Scanner) number(i, j int) int {
 	}
 	if j-i > 22 {
 		return 0
+	}
+	if j-i >= 8 && j-i <= 10 && s.at(j) == ':' && s.at(j+1) == 'A' && s.telegram(i, j) {
+		return -1
 	}
 	s.read(t, i)
 	if s.need {
@@ -197,7 +211,7 @@ func (s *Scanner) card(w window) bool {
 	if told {
 		return true
 	}
-	if s.words.other(s.base+int64(w.start)) || s.at(w.start-1) == '#' {
+	if s.words.last&(1<<aNot) != 0 && s.words.other(s.base+int64(w.start)) || s.at(w.start-1) == '#' {
 		return false
 	}
 	switch w.size {

@@ -14,7 +14,7 @@ func (s *Scanner) phone(w window) bool {
 	if w.glued || w.size < 7 || w.size > 16 || same(b) {
 		return false
 	}
-	told := s.words.near(aPhone, at, 48)
+	told := s.words.near(aPhone, at, 48) && s.listed(aPhone, at) && s.words.at[anIBAN] <= s.words.at[aPhone]
 	switch w.left {
 	case '#', '$', '/', '=', '&', '?', '*':
 		if !told {
@@ -135,7 +135,7 @@ func trunk(w window, b []byte) bool {
 	if bracket && (b[0] == '8' || b[0] == '7') && first == 1 && len(b) == 11 {
 		return true
 	}
-	if b[0] != '0' || b[1] == '0' || len(b) < 9 || len(b) > 12 || first < 2 || first > 6 {
+	if w.goesOn() || b[0] != '0' || b[1] == '0' || len(b) < 9 || len(b) > 12 || first < 2 || first > 6 {
 		return false
 	}
 	if dots > 0 && (dots != w.last || dots == 1) {

@@ -241,7 +241,7 @@ var kinds = func() (k [256]uint8) {
 	k[opener] = isSeparator
 	k['@'], k['%'], k['-'], k['\n'] = isAt, isPercent, isHyphen, isLine
 	k[','], k[';'], k['\t'], k['|'] = isLine, isLine, isLine, isLine
-	for c := saysPhone; c <= saysBorn; c++ {
+	for c := saysPhone; c <= saysOther; c++ {
 		k[c] = isSaying
 	}
 	return k

@@ -128,6 +128,44 @@ var knownKeys = []known{
 	{"vercel_blob_rw_", "vercel-token", 20, 80, wordSet, false},
 	{"AGE-SECRET-KEY-1", "age-key", 50, 60, plainSet, false},
 	{"EAAC", "facebook-token", 40, 300, plainSet, true},
+	{"dp.pt.", "doppler-token", 40, 60, plainSet, true},
+	{"dp.st.", "doppler-token", 40, 80, dotSet, true},
+	{"dp.ct.", "doppler-token", 40, 60, plainSet, true},
+	{"tskey-", "tailscale-key", 20, 80, urlSet, true},
+	{"pscale_tkn_", "planetscale-token", 30, 80, urlSet, false},
+	{"pscale_pw_", "planetscale-token", 30, 80, urlSet, false},
+	{"pul-", "pulumi-token", 40, 40, hexOnly, true},
+	{"shippo_live_", "shippo-token", 40, 40, hexOnly, true},
+	{"EZAK", "easypost-key", 50, 60, plainSet, true},
+	{"CFPAT-", "contentful-token", 40, 50, urlSet, true},
+	{"sgp_", "sourcegraph-token", 40, 80, wordSet, true},
+	{"LTAI", "alibaba-access-key", 12, 22, plainSet, true},
+	{"nvapi-", "nvidia-key", 50, 80, urlSet, true},
+	{"tvly-", "tavily-key", 28, 60, urlSet, true},
+	{"fo1_", "fly-token", 40, 60, urlSet, true},
+	{"ATBB", "bitbucket-token", 32, 32, plainSet, true},
+	{"ATCTT3", "atlassian-token", 50, 300, base64Set, true},
+	{"BBDC-", "bitbucket-token", 40, 50, base64Set, true},
+	{"phx_", "posthog-key", 40, 60, plainSet, true},
+	{"oy2", "nuget-key", 43, 43, plainSet, true},
+	{"ops_eyJ", "1password-token", 100, maxRun, base64Set, true},
+	{"SCW", "scaleway-key", 17, 17, upperOnly, true},
+	{"APP_USR-", "mercadopago-token", 30, 90, urlSet, true},
+	{"rzp_live_", "razorpay-key", 14, 14, plainSet, false},
+	{"rzp_test_", "razorpay-key", 14, 14, plainSet, false},
+	{"access_token$", "braintree-token", 30, 90, setOf("_$"), true},
+	{"amzn.mws.", "amazon-token", 36, 36, urlSet, true},
+	{"ABSK", "aws-bedrock-key", 80, 200, base64Set, true},
+	{"squ_", "sonar-token", 40, 40, hexOnly, true},
+	{"sqp_", "sonar-token", 40, 40, hexOnly, true},
+	{"AKC", "artifactory-key", 60, 80, plainSet, true},
+	{"HRKU-", "heroku-key", 36, 70, urlSet, true},
+	{"dckr_oat_", "docker-token", 20, 60, urlSet, false},
+	{"rpa_", "runpod-key", 40, 60, plainSet, true},
+	{"pcsk_", "pinecone-key", 40, 90, wordSet, true},
+	{"lsv2_pt_", "langsmith-key", 32, 60, wordSet, true},
+	{"lsv2_sk_", "langsmith-key", 32, 60, wordSet, true},
+	{"xprv", "bitcoin-key", 107, 107, plainSet, true},
 	{"AAAA", "fcm-key", 140, 200, setOf("_-:"), true},
 }
 
@@ -146,27 +184,44 @@ var prefixes = func() (by [256][]known) {
 		by[k.text[0]] = append(by[k.text[0]], k)
 	}
 	by['e'] = append(by['e'], known{text: "eyJ", kind: "jwt", chars: urlSet})
+	for _, begins := range []string{"MT", "MD", "Mj", "Mz", "NT", "ND", "Nj", "Nz", "OT", "OD", "Oj", "Oz"} { // digits in base64
+		by[begins[0]] = append(by[begins[0]], known{text: begins, kind: "discord-token", chars: urlSet})
+	}
 	return by
 }()
 
-// twoBytes has a bit for each beginning of two bytes.
-var twoBytes = func() (bits [1 << 10]uint64) {
+// beginnings has a bit for each beginning of three bytes.
+var beginnings = func() (bits [1 << 10]uint64) {
+	set := func(a, b, c byte) {
+		n := beginning(a, b, c)
+		bits[n>>6] |= 1 << (n & 63)
+	}
 	for _, list := range prefixes {
 		for _, k := range list {
-			n := int(k.text[0])<<8 | int(k.text[1])
-			bits[n>>6] |= 1 << (n & 63)
+			if len(k.text) > 2 {
+				set(k.text[0], k.text[1], k.text[2])
+				continue
+			}
+			for c := range 128 {
+				if urlSet[c] {
+					set(k.text[0], k.text[1], byte(c))
+				}
+			}
 		}
 	}
 	return bits
 }()
 
+// beginning is the place of three bytes among the bits; few share one.
+func beginning(a, b, c byte) int { return (int(a)<<8 | int(b)) ^ int(c)*0x6B5&0xFFFF }
+
 // mayBeKey tells whether a key may begin at i.
 func (s *Scanner) mayBeKey(i int) bool {
-	if i+1 >= len(s.buf) {
+	if i+2 >= len(s.buf) {
 		return true
 	}
-	n := int(s.buf[i])<<8 | int(s.buf[i+1])
-	return twoBytes[n>>6]&(1<<(n&63)) != 0
+	n := beginning(s.buf[i], s.buf[i+1], s.buf[i+2])
+	return beginnings[n>>6]&(1<<(n&63)) != 0
 }
 
 // secret tells a key with a known beginning at i. The answer says that it has, or that it
@@ -183,9 +238,12 @@ func (s *Scanner) secret(i int) bool {
 			continue
 		}
 		end := 0
-		if k.kind == "jwt" {
+		switch k.kind {
+		case "jwt":
 			end = s.jwt(i)
-		} else {
+		case "discord-token":
+			end = s.discord(i)
+		default:
 			end = s.tail(i+len(k.text), k)
 		}
 		if s.need {

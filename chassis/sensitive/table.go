@@ -41,6 +41,8 @@ func (s *Scanner) line(i int, c byte) {
 			return
 		}
 		s.table = next
+	case c == ',' && s.argument(i), s.need:
+		return
 	case c == t.sep && at > t.quoted:
 		next := *t
 		next.column++
@@ -55,7 +57,7 @@ func (s *Scanner) line(i int, c byte) {
 func (s *Scanner) header(t *table, line []byte, next int) {
 	sep := byte(0)
 	for _, c := range ",;\t|" {
-		if bytes.IndexByte(line, byte(c)) > 0 {
+		if at := bytes.IndexByte(line, byte(c)); at > 0 || at == 0 && c == '|' { // of Markdown
 			sep = byte(c)
 			break
 		}
@@ -84,6 +86,9 @@ func (s *Scanner) header(t *table, line []byte, next int) {
 	for k-next < maxRow && s.at(k) != '\n' && s.at(k) != 0 {
 		if s.at(k) == '"' {
 			for k++; k-next < maxRow && s.at(k) != '"' && s.at(k) != '\n' && s.at(k) != 0; {
+				k++
+			}
+			if s.at(k) == '"' {
 				k++
 			}
 			continue
@@ -151,7 +156,7 @@ func (s *Scanner) cell(i int, t *table) {
 		return
 	}
 	before := s.words
-	s.words.at[aNot] = never
+	s.words.at[aNot], s.words.from = never, at
 	s.words.stamp(mask, at)
 	if mask&^(1<<aNot) != 0 {
 		s.words.at[aNot] = never

@@ -78,11 +78,19 @@ func (s *Scanner) read(t *token, i int) {
 
 // separation reads what stands between two groups, and gives where the next begins; 0
 // when none follows. Behind the area of a phone number a slash may have spaces around it.
+// A dot and a space end a sentence; a dash and a space before a word end what was said.
 func (s *Scanner) separation(i int, area bool) (sep byte, next int) {
+	spaced := false
 	for n := 0; n < 3; n++ {
+		spaced = spaced || s.at(i) == ' '
 		switch c := s.at(i); {
 		case alnum(c):
+			if spaced && sep != ' ' && sep != '(' && letter(c) {
+				return 0, 0
+			}
 			return sep, i
+		case c == ' ' && n == 1 && sep == '.':
+			return 0, 0
 		case c == '(' || c == ')':
 			sep = c
 		case c == ' ' && n > 0 && (sep == ' ' || sep == '/' && !area), c == '/' && n > 0 && !area:
@@ -96,7 +104,7 @@ func (s *Scanner) separation(i int, area bool) (sep byte, next int) {
 		}
 		i++
 	}
-	if alnum(s.at(i)) {
+	if c := s.at(i); alnum(c) && !(spaced && sep != ' ' && sep != '(' && letter(c)) {
 		return sep, i
 	}
 	return 0, 0
@@ -114,6 +122,9 @@ func (s *Scanner) leftOf(i int) (left byte, glued, second bool) {
 	case '.', ':', '/', '\'':
 		return left, digit(before), false
 	case '-':
+		if upper(before) && upper(s.at(i-3)) && !alnum(s.at(i-4)) { // EX-2025-1188
+			return left, true, false
+		}
 		for k := i - 2; k > i-12 && alnum(s.at(k)); k-- {
 			if digit(s.at(k)) { // glued to a word that has digits, as in a UUID
 				return left, true, false

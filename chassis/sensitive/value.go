@@ -18,6 +18,12 @@ func (s *Scanner) separator(i int) {
 	if c == ':' && s.at(i+1) == '/' && s.at(i+2) == '/' && s.urlPassword(i) || s.need {
 		return
 	}
+	if c == ':' && s.words.last&keyTopics == 0 && s.flagPassword(i) || s.need {
+		return
+	}
+	if (c == ':' || c == '=') && s.words.last&keyTopics == 0 && s.lateSecret(i) || s.need {
+		return
+	}
 	if c != '>' || s.tagBefore(i) {
 		s.words.sep = at + 1
 		if s.words.last&keyTopics != 0 && at-s.words.end <= 4 && s.valueAt(i+1, c) || s.need {
@@ -189,6 +195,12 @@ func (s *Scanner) plainEnd(i int, last uint64, sep byte) int {
 		if c == 0 || strings.IndexByte(stop, c) >= 0 {
 			break
 		}
+		if c == ':' && s.at(k+1) == ' ' && last&(1<<aHealth|1<<aPersonal) != 0 { // the name of what comes next
+			for k > i && s.buf[k-1] != ' ' {
+				k--
+			}
+			break
+		}
 		k++
 	}
 	ends := ".,;:!?)]}"
@@ -211,6 +223,9 @@ func (s *Scanner) nameEnd(i int) int {
 			k++
 		}
 		if k == from || s.need {
+			break
+		}
+		if c := s.at(k); c == ':' && n > 0 { // the name of what comes next
 			break
 		}
 		word := string(s.buf[from:k])
@@ -241,7 +256,7 @@ func (s *Scanner) classify(start, end int, last uint64, form int) (Class, string
 		switch {
 		case digit(c):
 			digits++
-		case letter(c), c == symbol, c >= saysPhone && c <= saysBorn:
+		case letter(c), c == symbol, c >= saysPhone && c <= saysOther:
 			letters++
 		case c == ' ':
 			spaces++
@@ -305,8 +320,32 @@ func (s *Scanner) password(text []byte, digits, letters, spaces, other, form int
 	return Secret, "password"
 }
 
+// strong tells whether a text has what passwords have and words have not: digits and
+// letters, and capitals among small letters or signs.
+func strong(text []byte) bool {
+	var digits, lowers, uppers, signs int
+	for _, c := range text {
+		switch {
+		case digit(c):
+			digits++
+		case lower(c):
+			lowers++
+		case upper(c):
+			uppers++
+		case strings.IndexByte("!@#$%^&*+~?|", c) >= 0:
+			signs++
+		case c <= ' ':
+			return false
+		}
+	}
+	return len(text) >= 8 && digits > 0 && lowers+uppers > 0 && (lowers > 0 && uppers > 0 || signs > 0)
+}
+
 // secretLike tells whether a value behind the name of a key looks random.
 func secretLike(text []byte, digits, letters, form int) bool {
+	if form == quoted && len(text) >= 24 && strong(text) && bytes.IndexByte(text, '(') < 0 && signs(text) >= 4 {
+		return true
+	}
 	if bytes.ContainsAny(text, "(){}[]<>$,") || bytes.Contains(text, []byte("://")) || same(text) {
 		return false
 	}

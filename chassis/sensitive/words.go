@@ -74,6 +74,7 @@ type words struct {
 	hash uint64        // of the last word that counts in pairs
 	end  int64         // of the last word
 	sep  int64         // behind the last separator between a name and its value
+	from int64         // words that ended before it, in another cell of a table, say nothing
 }
 
 func (w *words) reset() {
@@ -90,6 +91,7 @@ func (w *words) rebase(to int64) {
 	}
 	w.end -= to
 	w.sep -= to
+	w.from = 0
 }
 
 const (
@@ -159,7 +161,7 @@ func (w *words) stamp(mask uint64, end int64) {
 
 // say takes in a character that stands for a word.
 func (w *words) say(c byte, end int64) {
-	mask := [...]uint64{1 << aPhone, 1 << anID, 1 << aPassword, 1 << aName, 1 << aBirth}[c-saysPhone]
+	mask := [...]uint64{1 << aPhone, 1 << anID, 1 << aPassword, 1 << aName, 1 << aBirth, 1 << aNot}[c-saysPhone]
 	w.stamp(mask, end)
 	w.last, w.hash, w.end = mask, 0, end
 }
@@ -167,13 +169,13 @@ func (w *words) say(c byte, end int64) {
 // near tells whether a word about the topic ended at most so many bytes before a place in
 // the folded text, with no word after it that speaks of something else.
 func (w *words) near(t topic, at, distance int64) bool {
-	return at-w.at[t] <= distance && w.at[aNot] < w.at[t]
+	return at-w.at[t] <= distance && w.at[aNot] < w.at[t] && w.at[t] >= w.from
 }
 
 // about tells whether a word about any of the topics is near a place.
 func (w *words) about(mask uint64, at int64) bool {
 	for t := topic(0); mask != 0; t, mask = t+1, mask>>1 {
-		if mask&1 != 0 && at-w.at[t] <= 48 {
+		if mask&1 != 0 && at-w.at[t] <= 48 && w.at[t] >= w.from {
 			return true
 		}
 	}
