@@ -10,7 +10,6 @@ import (
 	"sabha.dev/services/security/internal/a2aagent"
 	"sabha.dev/services/security/internal/finding"
 	"sabha.dev/services/security/internal/screening"
-	"sabha.dev/services/security/internal/sensitive"
 	"sabha.dev/services/security/internal/sqlstore"
 	"sabha.dev/services/security/migrations"
 )
@@ -36,7 +35,7 @@ func build(_ context.Context, b *service.Base) (*service.Persona, error) {
 	journal := finding.NewJournal(sqlstore.New(b.DB), b.Clock, b.Log)
 	return &service.Persona{
 		Unscreened: true, // it would ask itself
-		Agent:      a2aagent.New(screener, sensitive.New(), journal, b.Clock, b.Release),
+		Agent:      a2aagent.New(screener, journal, b.Clock, b.Release),
 		Close:      journal.Close,
 	}, nil
 }

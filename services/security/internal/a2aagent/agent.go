@@ -17,7 +17,6 @@ import (
 
 	"sabha.dev/services/security/internal/finding"
 	"sabha.dev/services/security/internal/screening"
-	"sabha.dev/services/security/internal/sensitive"
 )
 
 // Skills of security.
@@ -37,14 +36,14 @@ type Classification struct {
 	// alphabetical order. A sign is not a verdict.
 	Attacks []string `json:"attacks"`
 	// Sensitive are the kinds of sensitive data and how often each occurs.
-	Sensitive []sensitive.Class `json:"sensitive"`
+	Sensitive []Sensitive `json:"sensitive"`
 	// PolicyVersion names the rules that were applied.
 	PolicyVersion string `json:"policy_version"`
 }
 
 // New makes the agent.
-func New(screener *screening.Screener, finder *sensitive.Finder, journal Journal, c clock.Clock, version string) agent.Agent {
-	s := &security{screener, finder, journal, c}
+func New(screener *screening.Screener, journal Journal, c clock.Clock, version string) agent.Agent {
+	s := &security{screener, journal, c}
 	return agent.Agent{
 		Tenant:      "security",
 		Name:        "security",
@@ -71,7 +70,6 @@ func New(screener *screening.Screener, finder *sensitive.Finder, journal Journal
 
 type security struct {
 	screener *screening.Screener
-	finder   *sensitive.Finder
 	journal  Journal
 	clock    clock.Clock
 }
@@ -112,11 +110,11 @@ func (s *security) finding(req *agent.Request, text string, v screening.Verdict)
 }
 
 func (s *security) classify(_ context.Context, req *agent.Request) (*a2apb.Message, error) {
-	text, v, err := s.judge(req)
+	_, v, err := s.judge(req)
 	if err != nil {
 		return nil, err
 	}
-	return answer(req, Classification{Attacks: v.Classes(), Sensitive: s.finder.Find(text), PolicyVersion: v.PolicyVersion})
+	return answer(req, Classification{Attacks: v.Classes(), Sensitive: sensitiveIn(req.Message.GetParts()), PolicyVersion: v.PolicyVersion})
 }
 
 // answer is about a message, whose labels it has.
