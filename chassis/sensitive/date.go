@@ -7,7 +7,7 @@ import "strings"
 // answer is that of number.
 func (s *Scanner) date(t *token) int {
 	at := s.base + int64(t.start)
-	born := s.words.near(aBirth, at, 40) && !t.glued
+	born := s.words.near(aBirth, at, 40) && !t.glued && s.listed(aBirth, at)
 	end := s.numericDate(t)
 	if end == 0 && born {
 		end = s.monthDate(t.start)
