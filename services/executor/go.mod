@@ -13,6 +13,7 @@ require (
 	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12
 	sabha.dev/chassis v0.0.0
+	sabha.dev/gen v0.0.0
 	sabha.dev/testrig v0.0.0
 )
 
@@ -79,7 +80,6 @@ require (
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
 	modernc.org/sqlite v1.62.0 // indirect
-	sabha.dev/gen v0.0.0 // indirect
 )
 
 replace (
