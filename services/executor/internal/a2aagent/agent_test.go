@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 	"sabha.dev/services/executor/internal/allow"
 	"sabha.dev/services/executor/internal/sandbox"
 	"sabha.dev/services/executor/internal/toolhost"
+	"sabha.dev/testrig/clocktest"
 )
 
 // recorded is a run that keeps what it is told.
@@ -34,6 +36,9 @@ type recorded struct {
 	caller    string // gateway if empty
 	artifacts []*a2apb.Artifact
 	commits   int
+
+	mu      sync.Mutex
+	working []*a2apb.Message
 }
 
 func (r *recorded) Task() *a2apb.Task { return r.task }
@@ -45,6 +50,15 @@ func (r *recorded) Artifact(a *a2apb.Artifact) error {
 	r.artifacts = append(r.artifacts, a)
 	return nil
 }
+
+func (r *recorded) Working(m *a2apb.Message) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.working = append(r.working, m)
+	return nil
+}
+
+func (r *recorded) Outgoing(ctx context.Context) context.Context { return ctx }
 
 func (r *recorded) Commit(_ context.Context, ch agent.Change) error {
 	r.task.Metadata = &structpb.Struct{Fields: ch.Metadata}
@@ -68,6 +82,8 @@ type tools struct {
 	result toolhost.Result
 	err    error
 	calls  []string
+	says   []toolhost.Progress
+	heard  func() // after each of what it says
 }
 
 func (f *tools) Tool(_ context.Context, name string) (toolhost.Tool, error) {
@@ -78,7 +94,11 @@ func (f *tools) Tool(_ context.Context, name string) (toolhost.Tool, error) {
 }
 
 func (f *tools) Call(_ context.Context, c toolhost.Call) (toolhost.Result, error) {
-	f.calls = append(f.calls, c.Tool.Name+string(c.Arguments))
+	f.calls = append(f.calls, strings.ReplaceAll(c.Tool.Name+string(c.Arguments), ", ", ","))
+	for _, p := range f.says {
+		c.Progress(p)
+		f.heard()
+	}
 	return f.result, f.err
 }
 
@@ -196,7 +216,7 @@ func TestCallTool(t *testing.T) {
 	if got := shown(t, r.artifacts[0]); got != want {
 		t.Errorf("result %s\nwant   %s", got, want)
 	}
-	if len(f.calls) != 1 || f.calls[0] != `add{"a":1, "b":2}` && f.calls[0] != `add{"a":1,"b":2}` {
+	if len(f.calls) != 1 || f.calls[0] != `add{"a":1,"b":2}` {
 		t.Errorf("calls %q", f.calls)
 	}
 }
@@ -306,5 +326,40 @@ func TestCancelIsNotAFailureOfTheSnippet(t *testing.T) {
 	_, err = New(code, nil, "1").Skills[0].Run(ctx, started(message(t, `[{"text": "while True:\n  pass"}]`)))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// What a tool says of its progress becomes events, at most one a second, marked as its own words.
+func TestProgressBecomesEvents(t *testing.T) {
+	clk := clocktest.New(time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC))
+	f := noting()
+	f.says = []toolhost.Progress{{Message: "page", Done: 1, Total: 3}, {Done: 2, Total: 3}, {Done: 3, Total: 3}, {Done: 7}}
+	r := started(message(t, `[{"data": {"tool": "note"}}]`))
+	n := 0
+	f.heard = func() {
+		switch n++; n {
+		case 1:
+			clk.BlockUntil(1) // the first is told
+		case 3:
+			clk.Advance(time.Second) // of those in between only the newest
+			clk.BlockUntil(1)
+		case 4:
+			clk.Advance(time.Second)
+			clk.BlockUntil(1)
+		}
+	}
+	c := f.caller(t)
+	c.Clock = clk
+	if state, _ := step(t, c, r); state != "COMPLETED" {
+		t.Fatal(state)
+	}
+	var said []string
+	for _, m := range r.working {
+		said = append(said, shown(t, &a2apb.Artifact{Parts: m.GetParts()}))
+	}
+	const label = `,"metadata":{"urn:sabha:ext:labels:v1":{"integrity":"untrusted"}},"mediaType":"text/plain"}`
+	want := `{"text":"s/note: 1 of 3,page"` + label + ` {"text":"s/note: 3 of 3"` + label + ` {"text":"s/note: 7"` + label
+	if got := strings.Join(said, " "); got != want {
+		t.Errorf("said %s\nwant %s", got, want)
 	}
 }
