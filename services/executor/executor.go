@@ -63,6 +63,7 @@ func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, er
 	people := &desk.Desk{}
 	if b.DB != nil {
 		people.Store = sqlstore.New(b.DB, b.Clock)
+		people.Store.Told = tell(b)
 		p.Services = func(s grpc.ServiceRegistrar) { executorv1.RegisterToolServiceServer(s, people) }
 	}
 	if c.MCP == nil {
@@ -84,10 +85,15 @@ func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, er
 	if err != nil {
 		return nil, err
 	}
-	host, err := toolhost.New(ctx, toolhost.Config{Servers: servers, Ledger: people.Store, Clock: b.Clock, Log: b.Log})
+	counts := newFigures(people.Store)
+	if err := counts.register(b.Metrics()); err != nil {
+		return nil, err
+	}
+	host, err := toolhost.New(ctx, toolhost.Config{Servers: servers, Ledger: people.Store, Clock: b.Clock, Log: b.Log, Called: counts.called})
 	if err != nil {
 		return nil, err
 	}
+	counts.servers = host.Servers
 	people.Servers, p.Close = host.Servers, host.Close
 	p.Agent = a2aagent.New(code, &a2aagent.Caller{
 		Tools: host, Policy: policy, Outlets: outlets, Clock: b.Clock,

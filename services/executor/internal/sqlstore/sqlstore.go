@@ -263,6 +263,27 @@ func scan(row interface{ Scan(...any) error }) (t Tool, err error) {
 	return t, err
 }
 
+// Standings counts tools by server.
+func (s *Store) Standings(ctx context.Context) (map[string]map[toolhost.Standing]int, error) {
+	rows, err := s.db.Read.QueryContext(ctx, `SELECT server, digest, approved, refused FROM mcp_tools`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	all := map[string]map[toolhost.Standing]int{}
+	for rows.Next() {
+		var server, digest, approved, refused string
+		if err := rows.Scan(&server, &digest, &approved, &refused); err != nil {
+			return nil, err
+		}
+		if all[server] == nil {
+			all[server] = map[toolhost.Standing]int{}
+		}
+		all[server][standing(digest, approved, refused)]++
+	}
+	return all, rows.Err()
+}
+
 // Tools are all tools, by name.
 func (s *Store) Tools(ctx context.Context) ([]Tool, error) {
 	rows, err := s.db.Read.QueryContext(ctx, `SELECT `+columns+` FROM mcp_tools ORDER BY server, tool`)

@@ -57,8 +57,9 @@ type Config struct {
 	Ledger  Ledger
 	Clock   clock.Clock
 	Log     *slog.Logger
-	// Told hears how servers are; nil for nobody.
-	Told func(server string, s Status)
+	// Called hears of every call that reaches for a server: how long it took, and its error;
+	// nil for nobody.
+	Called func(server string, took time.Duration, err error)
 }
 
 // Tool is what a server says of one tool.
@@ -88,6 +89,8 @@ type Call struct {
 // Host connects the servers and calls their tools. It is safe for concurrent use.
 type Host struct {
 	ledger Ledger
+	clock  clock.Clock
+	called func(server string, took time.Duration, err error)
 	links  map[string]*link
 	stop   context.CancelFunc
 	jobs   sync.WaitGroup
@@ -95,9 +98,9 @@ type Host struct {
 
 // New makes a host and begins to connect.
 func New(ctx context.Context, c Config) (*Host, error) {
-	h := &Host{ledger: c.Ledger, links: map[string]*link{}}
-	if c.Told == nil {
-		c.Told = func(string, Status) {}
+	h := &Host{ledger: c.Ledger, clock: c.Clock, called: c.Called, links: map[string]*link{}}
+	if h.called == nil {
+		h.called = func(string, time.Duration, error) {}
 	}
 	for _, s := range c.Servers {
 		if err := s.Validate(); err != nil {
@@ -234,6 +237,13 @@ func (h *Host) Call(ctx context.Context, c Call) (Result, error) {
 	if l == nil {
 		return Result{}, h.unknown(c.Tool.Full())
 	}
+	began := h.clock.Now()
+	res, err := h.call(ctx, l, c)
+	h.called(c.Tool.Server, h.clock.Now().Sub(began), err)
+	return res, err
+}
+
+func (h *Host) call(ctx context.Context, l *link, c Call) (Result, error) {
 	s, t, err := h.usable(ctx, l, c.Tool.Name)
 	if err != nil {
 		return Result{}, err

@@ -51,7 +51,6 @@ type link struct {
 	ledger Ledger
 	clock  clock.Clock
 	log    *slog.Logger
-	told   func(server string, s Status)
 	client *mcp.Client
 	stale  chan struct{} // the server says that its tools have changed
 	running
@@ -91,7 +90,7 @@ func (s *session) over() bool {
 }
 
 func newLink(server Server, c Config) *link {
-	l := &link{server: server, ledger: c.Ledger, clock: c.Clock, log: c.Log.With("mcp_server", server.Name), told: c.Told, stale: make(chan struct{}, 1)}
+	l := &link{server: server, ledger: c.Ledger, clock: c.Clock, log: c.Log.With("mcp_server", server.Name), stale: make(chan struct{}, 1)}
 	l.status, l.turn = Status{State: Connecting, Since: c.Clock.Now()}, make(chan struct{})
 	l.client = mcp.NewClient(&mcp.Implementation{Name: "sabha-executor", Version: "1"}, &mcp.ClientOptions{
 		Capabilities:                &mcp.ClientCapabilities{},
@@ -136,7 +135,6 @@ func (l *link) set(s Status, on *session) {
 	close(l.turn)
 	l.turn = make(chan struct{})
 	l.mu.Unlock()
-	l.told(l.server.Name, s)
 }
 
 // seen is how the server is, and what tools it has or had.
