@@ -53,6 +53,7 @@ func (b *bench) run(ctx context.Context) error {
 		{"message", b.messages, false},
 		{"plan", b.plans, false},
 		{"partner", b.partners, true},
+		{"tool", b.tools, false},
 		{"webhook", b.webhooks, false},
 		{"failing", b.failing, false},
 		{"idle", b.idle, false},

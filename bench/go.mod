@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/a2aproject/a2a-go/v2 v2.4.0
 	github.com/google/uuid v1.6.0
+	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/nats-io/nats-server/v2 v2.15.3
 	github.com/nats-io/nats.go v1.55.0
 	golang.org/x/sync v0.25.0
@@ -13,6 +14,7 @@ require (
 	sabha.dev/chassis v0.0.0
 	sabha.dev/cmd/sabha v0.0.0
 	sabha.dev/gen v0.0.0
+	sabha.dev/services/executor v0.0.0
 	sabha.dev/services/gateway v0.0.0
 	sabha.dev/services/partners v0.0.0-00010101000000-000000000000
 	sabha.dev/services/planner v0.0.0
@@ -46,7 +48,6 @@ require (
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/mfridman/interpolate v0.2.0 // indirect
 	github.com/minio/highwayhash v1.0.4 // indirect
-	github.com/modelcontextprotocol/go-sdk v1.8.0 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/nats-io/jwt/v2 v2.8.3 // indirect
 	github.com/nats-io/nkeys v0.4.17 // indirect
@@ -98,7 +99,6 @@ require (
 	modernc.org/sqlite v1.62.0 // indirect
 	sabha.dev/playbooks v0.0.0 // indirect
 	sabha.dev/services/console v0.0.0 // indirect
-	sabha.dev/services/executor v0.0.0 // indirect
 	sabha.dev/services/memory v0.0.0 // indirect
 	sabha.dev/services/research v0.0.0 // indirect
 	sabha.dev/services/review v0.0.0-00010101000000-000000000000 // indirect

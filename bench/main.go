@@ -32,6 +32,9 @@ func run(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == "post" {
 		return post(ctx, args[1:])
 	}
+	if len(args) > 0 && args[0] == "tools" {
+		return serveTools(ctx)
+	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	length := flags.Duration("length", 5*time.Second, "of one run of one measure")
 	rounds := flags.Int("rounds", 3, "runs of each side, in turn; the median counts")

@@ -4,7 +4,6 @@ package executor
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"time"
 
@@ -13,11 +12,9 @@ import (
 	"sabha.dev/chassis/service"
 	executorv1 "sabha.dev/gen/sabha/executor/v1"
 	"sabha.dev/services/executor/internal/a2aagent"
-	"sabha.dev/services/executor/internal/allow"
 	"sabha.dev/services/executor/internal/desk"
 	"sabha.dev/services/executor/internal/sandbox"
 	"sabha.dev/services/executor/internal/sqlstore"
-	"sabha.dev/services/executor/internal/toolhost"
 	"sabha.dev/services/executor/migrations"
 )
 
@@ -70,33 +67,13 @@ func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, er
 		p.Agent = a2aagent.New(code, nil, b.Release)
 		return p, nil
 	}
-	servers, err := c.MCP.hosted()
+	tools, err := openTools(ctx, *c.MCP, b, people.Store)
 	if err != nil {
 		return nil, err
 	}
-	policy, err := allow.Read(c.MCP.Policy)
-	if err != nil {
-		return nil, err
-	}
-	if people.Store == nil {
-		return nil, errors.New("mcp: a database is needed, for what is approved of tools")
-	}
-	outlets, err := c.MCP.outlets(b.Outlets)
-	if err != nil {
-		return nil, err
-	}
-	counts := newFigures(people.Store)
-	if err := counts.register(b.Metrics()); err != nil {
-		return nil, err
-	}
-	host, err := toolhost.New(ctx, toolhost.Config{Servers: servers, Ledger: people.Store, Clock: b.Clock, Log: b.Log, Called: counts.called})
-	if err != nil {
-		return nil, err
-	}
-	counts.servers = host.Servers
-	people.Servers, p.Close = host.Servers, host.Close
+	people.Servers, p.Close = tools.host.Servers, tools.Close
 	p.Agent = a2aagent.New(code, &a2aagent.Caller{
-		Tools: host, Policy: policy, Outlets: outlets, Clock: b.Clock,
+		Tools: tools.host, Policy: tools.policy, Outlets: tools.outlets, Clock: b.Clock,
 		Review: func() (grpc.ClientConnInterface, error) { return b.Peer("review") },
 	}, b.Release)
 	return p, nil
