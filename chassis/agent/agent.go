@@ -43,6 +43,10 @@ type Skill struct {
 	Tags, Examples        []string
 	// InputModes and OutputModes are media types; empty means text/plain and application/json.
 	InputModes, OutputModes []string
+	// Input is the JSON Schema (Draft 2020-12) of the data part that the skill takes, an
+	// object, for programs that have to know: it is on the card, and the arguments of a
+	// call of the skill as a tool of MCP. It checks nothing here. Empty: text and any data.
+	Input string
 	// Anonymous callers may use the skill. Only allowed with Answer.
 	Anonymous bool
 	// Internal skills are for other services of the platform: they are not on the

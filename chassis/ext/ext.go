@@ -59,6 +59,9 @@ const (
 	// Forked in the metadata of a task that an operator made out of an ended one is an
 	// object: from (that task's id) and step (where its plan began again).
 	Forked = "urn:sabha:ext:forked:v1"
+	// Input on a card has as its params, by the id of a skill, the JSON Schema of the data
+	// part that the skill takes. A skill that is not there takes text and data.
+	Input = "urn:sabha:ext:input:v1"
 	// KAP in the metadata of a message that the gateway has made of a request of KAP is an
 	// object: capability, and from, an object with what the request says of its sender
 	// (id, name, organization). It is a record; nobody may believe it.

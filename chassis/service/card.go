@@ -5,6 +5,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/ext"
@@ -50,5 +51,30 @@ func Card(p *Persona) *a2apb.AgentCard {
 		}
 		card.Skills = append(card.Skills, skill)
 	}
+	if inputs := inputs(a.Skills); inputs != nil {
+		card.Capabilities.Extensions = append(card.Capabilities.Extensions, &a2apb.AgentExtension{
+			Uri: ext.Input, Description: "The JSON Schema of the data part that a skill takes, by the skill's id.", Params: inputs,
+		})
+	}
 	return card
+}
+
+// inputs are the declared inputs of skills, nil for none. One that is no JSON is left
+// out; the tests of its agent find it.
+func inputs(skills []agent.Skill) *structpb.Struct {
+	var declared *structpb.Struct
+	for _, s := range skills {
+		if s.Internal || s.Input == "" {
+			continue
+		}
+		schema := &structpb.Value{}
+		if schema.UnmarshalJSON([]byte(s.Input)) != nil {
+			continue
+		}
+		if declared == nil {
+			declared = &structpb.Struct{Fields: map[string]*structpb.Value{}}
+		}
+		declared.Fields[s.ID] = schema
+	}
+	return declared
 }

@@ -13,6 +13,7 @@ import (
 	"sabha.dev/services/research/internal/a2aagent"
 	"sabha.dev/services/research/internal/embed"
 	"sabha.dev/services/research/internal/ingest"
+	"sabha.dev/services/research/internal/library"
 	"sabha.dev/services/research/internal/mcpserver"
 	"sabha.dev/services/research/internal/retrieval"
 	"sabha.dev/services/research/internal/sqlstore"
@@ -68,7 +69,7 @@ func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, er
 	if err != nil {
 		return nil, err
 	}
-	return &service.Persona{Agent: a2aagent.New(engine, b.Release), HTTP: map[string]http.Handler{MCPPath: mcp}}, nil
+	return &service.Persona{Agent: a2aagent.WithLibrary(a2aagent.New(engine, b.Release), collection{store, c.collection()}, engine), HTTP: map[string]http.Handler{MCPPath: mcp}}, nil
 }
 
 // Ingest brings a folder into the configured collection and reports what
@@ -91,4 +92,20 @@ func (c Config) collection() string {
 		return defaultCollection
 	}
 	return c.Collection
+}
+
+// collection is the documents that are searched.
+type collection struct {
+	store *sqlstore.Store
+	name  string
+}
+
+// Document implements a2aagent.Library.
+func (c collection) Document(ctx context.Context, name string) (*library.Document, error) {
+	return c.store.Document(ctx, c.name, name)
+}
+
+// Changes implements a2aagent.Library.
+func (c collection) Changes(ctx context.Context, after library.Cursor, limit int) ([]library.Change, error) {
+	return c.store.Changes(ctx, c.name, after, limit)
 }
