@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -61,10 +60,6 @@ type Config struct {
 	// root. Absent means research, memory, executor and validator, and review where the
 	// peers have it.
 	Tenants []string `yaml:"tenants"`
-	// Mount holds further paths of PublicHTTP, served with the same credentials and
-	// limits as everything else. The call is in the context (identity.CallOf). Processes
-	// that hold several services set it.
-	Mount map[string]http.Handler `yaml:"-"`
 }
 
 // RateLimit bounds how often one caller may call. A zero limit is the default.
@@ -92,7 +87,7 @@ var (
 )
 
 // reservedTenants are names that paths at the root or other agents have.
-var reservedTenants = []string{"tasks", "v1", "rpc", name, front}
+var reservedTenants = []string{"tasks", "v1", "rpc", "mcp", name, front}
 
 var tenantName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
 
@@ -138,11 +133,6 @@ func (c Config) wrong() error {
 	}{{"caller", c.RateLimit.Caller}, {"anonymous", c.RateLimit.Anonymous}} {
 		if (l.limit != Limit{}) && (!(l.limit.PerSecond > 0) || math.IsInf(l.limit.PerSecond, 0) || l.limit.Burst < 1) {
 			errs = append(errs, fmt.Errorf("rate_limit.%s: per_second must be above 0 and burst at least 1", l.name))
-		}
-	}
-	for path := range c.Mount {
-		if !strings.HasPrefix(path, "/") {
-			errs = append(errs, fmt.Errorf("mounted path %q must begin with a slash", path))
 		}
 	}
 	if len(c.ClientCertificates) > 0 && c.PublicTLS == "" {

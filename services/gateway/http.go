@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -26,6 +25,7 @@ import (
 	"sabha.dev/services/gateway/internal/edge"
 	"sabha.dev/services/gateway/internal/kap"
 	"sabha.dev/services/gateway/internal/legacy"
+	"sabha.dev/services/gateway/internal/mcptools"
 	"sabha.dev/services/gateway/internal/notices"
 )
 
@@ -72,12 +72,10 @@ func (r *Running) serveHTTP(c Config, guard *edge.Guard, source *cards.Source, p
 		}
 		paths[kap.CardPath], paths[kap.AskPath] = read(http.HandlerFunc(agents.Card)), http.HandlerFunc(agents.Ask)
 	}
-	for path, h := range c.Mount {
-		if _, taken := paths[path]; taken {
-			return fmt.Errorf("mounted path %s is the gateway's own", path)
-		}
-		paths[path] = guard.Handler(h)
-	}
+	tools := mcptools.New(mcptools.Parts{
+		Agents: r.proxy, Cards: source, Front: front, Tenants: c.tenants(), Release: r.base.Release, Clock: r.base.Clock, Log: r.base.Log,
+	})
+	paths[mcptools.Path] = guard.Handler(tools.Handler())
 	if r.publicTLS != nil {
 		public = r.publicTLS.Web(public, r.authorities())
 	}

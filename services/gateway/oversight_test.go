@@ -9,7 +9,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"sabha.dev/chassis/identity"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
 	"sabha.dev/services/gateway"
 	"sabha.dev/testrig/freeport"
@@ -150,12 +149,7 @@ func TestWithoutAPublicURLCardsNameTheLocalPorts(t *testing.T) {
 }
 
 func TestPathsBesideA2A(t *testing.T) {
-	r := start(t, func(c *gateway.Config) {
-		c.Mount = map[string]http.Handler{"/mcp": http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			call, _ := identity.CallOf(req.Context())
-			_, _ = w.Write([]byte("mcp for " + call.Principal.Key() + " credentials " + req.Header.Get("X-API-Key")))
-		})}
-	})
+	r := start(t)
 	operator, caller := "X-API-Key: "+r.operator, "X-API-Key: "+r.newKey(t, "-subject", "asha")
 	for _, c := range []struct {
 		name, path, header string
@@ -167,9 +161,7 @@ func TestPathsBesideA2A(t *testing.T) {
 		{"metrics for nobody", "/metrics", "", 401, "UNAUTHENTICATED"},
 		{"metrics for a caller", "/metrics", caller, 403, "PERMISSION_DENIED"},
 		{"metrics for an operator", "/metrics", operator, 200, ""},
-		{"a mounted path for nobody", "/mcp", "", 200, "mcp for  credentials "},
-		{"a mounted path for a caller", "/mcp", caller, 200, "mcp for /asha credentials "},
-		{"a mounted path with a bad key", "/mcp", "Authorization: Bearer sk-bad", 401, "UNAUTHENTICATED"},
+		{"tools with a bad key", "/mcp", "Authorization: Bearer sk-bad", 401, "UNAUTHENTICATED"},
 		{"no such path", "/nothing", "", 404, "NOT_FOUND"},
 	} {
 		var headers []string

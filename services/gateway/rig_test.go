@@ -38,7 +38,7 @@ import (
 type persona struct{ release chan struct{} }
 
 func (p *persona) agent(name string) agent.Agent {
-	return agent.Agent{
+	a := agent.Agent{
 		Tenant: name, Name: name, Description: "Tells what it was asked.", Version: "1",
 		Skills: []agent.Skill{
 			{ID: "tell", Name: "Tell", Description: "Tells who asks.", Anonymous: true, Answer: p.tell},
@@ -54,12 +54,33 @@ func (p *persona) agent(name string) agent.Agent {
 			}},
 			{ID: "which", Name: "Which", Description: "Asks which colour.", Run: p.which},
 			{ID: "fail", Name: "Fail", Description: "Answers with an error.", Anonymous: true, Answer: p.fail},
+			{ID: "ask-once", Name: "Ask once", Description: "Asks back, and takes the answer.", Run: p.askOnce},
 		},
 		Extended: func(_ context.Context, who identity.Principal, card *a2apb.AgentCard) error {
 			card.Description = "For " + who.Key()
 			return nil
 		},
 	}
+	if name == "research" { // it says what it was asked for, and by which skill
+		for _, id := range []string{"search", "fetch", "changes", "vector-search"} {
+			a.Skills = append(a.Skills, agent.Skill{ID: id, Name: id, Description: "Reads documents.", Anonymous: true, Answer: p.read})
+		}
+	}
+	return a
+}
+
+func (p *persona) read(_ context.Context, r *agent.Request) (*a2apb.Message, error) {
+	data := agent.DataOf(r.Message.GetParts()).GetStructValue().AsMap()
+	data["skill"] = r.Skill
+	part, err := agent.Data(data)
+	return agent.Message(agent.Text("Extracted 3 relevant passages."), part), err
+}
+
+func (p *persona) askOnce(_ context.Context, r agent.Run) (agent.Outcome, error) {
+	if said := agent.TextOf(r.Request().Message.GetParts()); strings.HasPrefix(said, "the ") {
+		return agent.Completed(agent.Text("took " + said)), nil
+	}
+	return agent.InputRequired(agent.Text("Which one?")), nil
 }
 
 func (p *persona) tell(ctx context.Context, r *agent.Request) (*a2apb.Message, error) {

@@ -2,7 +2,6 @@ package platform
 
 import (
 	"context"
-	"net/http"
 
 	"sabha.dev/chassis/identity"
 	"sabha.dev/services/executor"
@@ -13,8 +12,7 @@ import (
 	"sabha.dev/services/validator"
 )
 
-// startGateway opens the public ports, with research's MCP endpoint beside the
-// A2A bindings, and makes the first key.
+// startGateway opens the public ports and makes the first key.
 func (p *Platform) startGateway(ctx context.Context) error {
 	env, err := p.env(identity.Gateway)
 	if err != nil {
@@ -27,7 +25,6 @@ func (p *Platform) startGateway(ctx context.Context) error {
 	p.gateway, err = gateway.Start(ctx, gateway.Config{
 		Config: own, PublicTLS: p.options.PublicTLS, PublicGRPC: p.options.GRPC, PublicHTTP: p.options.HTTP, PublicURL: p.options.PublicURL,
 		RateLimit: p.options.RateLimit, KAP: agents, Tenants: append([]string{research.Name, memory.Name, executor.Name, validator.Name, review.Name}, p.options.Tenants...),
-		Mount: map[string]http.Handler{research.MCPPath: p.research.Persona().HTTP[research.MCPPath]},
 	}, env)
 	if err != nil {
 		return err

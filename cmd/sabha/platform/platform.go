@@ -105,7 +105,6 @@ type Platform struct {
 	gateway  *gateway.Running
 	console  *console.Running
 	started  []stopper
-	research *service.Running
 
 	failed  chan error
 	stopped chan struct{}
@@ -277,12 +276,9 @@ func (p *Platform) startPersonas(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
-	for i, r := range running {
+	for _, r := range running {
 		if r != nil {
 			p.started = append(p.started, r)
-			if definitions[i].Name == research.Name {
-				p.research = r
-			}
 		}
 	}
 	return errors.Join(errs...)
