@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -20,7 +23,11 @@ type Endpoint struct {
 	// Sessions of clients of older versions, those of the server's Config; nil serves
 	// every request by itself, so that any replica answers any of them.
 	Sessions *Sessions
-	Log      *slog.Logger
+	// Host is a name under which clients reach the endpoint; empty for none. Over an
+	// address of the machine itself only this one and localhost are answered: a page
+	// whose name has come to mean this machine is of its own origin there.
+	Host string
+	Log  *slog.Logger
 }
 
 // Handler serves MCP on one path, to browsers of its own origin only.
@@ -28,9 +35,7 @@ func (e Endpoint) Handler() http.Handler {
 	options := func(json bool) *mcp.StreamableHTTPOptions {
 		return &mcp.StreamableHTTPOptions{
 			Stateless: true, JSONResponse: json, Logger: e.Log, MaxRequestBodyBytes: e.MaxBody, PropagateRequestCancellation: true,
-			// The gateway may stand behind a proxy on the same machine; CrossOriginProtection
-			// and credentials are what keeps other sites out.
-			DisableLocalhostProtection: true,
+			DisableLocalhostProtection: true, // see rebound
 		}
 	}
 	h := &handlers{
@@ -51,6 +56,10 @@ type handlers struct {
 }
 
 func (h *handlers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.rebound(r) {
+		refuse(w, http.StatusForbidden, nil, -32600, fmt.Sprintf("this server is not reached as %q; its operator sets the address that clients use (public_url)", r.Host))
+		return
+	}
 	if r.Method != http.MethodPost {
 		if h.Sessions.own(r.Header.Get(sessionHeader)) {
 			h.sessions.ServeHTTP(w, r)
@@ -103,4 +112,23 @@ func (h *handlers) body(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 		return body, true
 	}
 	return nil, false
+}
+
+// rebound tells whether a request has come to this machine under a name that is not its own.
+func (e Endpoint) rebound(r *http.Request) bool {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	return ok && loopback(local.String()) && !loopback(r.Host) && (e.Host == "" || !strings.EqualFold(hostname(r.Host), e.Host))
+}
+
+func hostname(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return strings.Trim(address, "[]")
+}
+
+func loopback(address string) bool {
+	host := hostname(address)
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || (err == nil && ip.Unmap().IsLoopback())
 }

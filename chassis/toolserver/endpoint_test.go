@@ -61,6 +61,25 @@ func TestBrowsersOfOtherSitesAreRefused(t *testing.T) {
 	}
 }
 
+func TestAPageWhoseNameMeansThisMachineIsRefused(t *testing.T) {
+	r := serve(t, 9, time.Hour)
+	for host, want := range map[string]int{"evil.example": 403, "evil.example:8080": 403, "tools.example": 200, "TOOLS.example:443": 200, "localhost:8080": 200, "127.0.0.1": 200, "[::1]:8080": 200} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.URL, strings.NewReader(call("echo", `{}`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = host
+		res, err := r.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("%s: %d, want %d", host, res.StatusCode, want)
+		}
+	}
+}
+
 func TestBothErasAtOneAddress(t *testing.T) {
 	r := serve(t, 9, time.Hour)
 	for _, version := range []string{"2025-03-26", "2025-06-18", "2025-11-25"} {

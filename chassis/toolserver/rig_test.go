@@ -85,7 +85,7 @@ func serve(t testing.TB, most int, idle time.Duration) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Server = httptest.NewServer(Endpoint{Server: func(*http.Request) *mcp.Server { return server }, MaxBody: 64 << 10, Sessions: sessions, Log: log}.Handler())
+	r.Server = httptest.NewServer(Endpoint{Server: func(*http.Request) *mcp.Server { return server }, MaxBody: 64 << 10, Sessions: sessions, Host: "tools.example", Log: log}.Handler())
 	t.Cleanup(r.Close)
 	return r
 }

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -72,7 +73,12 @@ func (r *Running) serveHTTP(c Config, guard *edge.Guard, source *cards.Source, p
 		}
 		paths[kap.CardPath], paths[kap.AskPath] = read(http.HandlerFunc(agents.Card)), http.HandlerFunc(agents.Ask)
 	}
+	reached, err := url.Parse(r.address.HTTP)
+	if err != nil {
+		return err
+	}
 	tools := mcptools.New(mcptools.Parts{
+		Host:   reached.Hostname(),
 		Agents: r.proxy, Cards: source, Front: front, Tenants: c.tenants(), Release: r.base.Release, Clock: r.base.Clock, Log: r.base.Log,
 	})
 	paths[mcptools.Path] = guard.Handler(tools.Handler())

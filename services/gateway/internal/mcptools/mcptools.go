@@ -61,6 +61,8 @@ type Parts struct {
 	// Front is the name of the agent at the root, whose tenant is empty; Tenants are the others.
 	Front   string
 	Tenants []string
+	// Host is the name under which clients reach the gateway.
+	Host    string
 	Release string
 	Clock   clock.Clock
 	Log     *slog.Logger
@@ -87,7 +89,7 @@ func callerOf(ctx context.Context) identity.Principal {
 
 // Handler serves requests whose call is in their context (identity.CallOf).
 func (s *Server) Handler() http.Handler {
-	endpoint := toolserver.Endpoint{Server: s.serverOf, MaxBody: maxBody, Sessions: s.sessions, Log: s.Log}.Handler()
+	endpoint := toolserver.Endpoint{Server: s.serverOf, MaxBody: maxBody, Sessions: s.sessions, Host: s.Host, Log: s.Log}.Handler()
 	known := auth.RequireBearerToken(told, nil)(endpoint)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if callerOf(r.Context()).Anonymous() {
