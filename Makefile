@@ -87,8 +87,11 @@ bench-console: ## measure lists among 100,000 requests, every page, and fifty op
 bench-partners: ## measure what calls of a partner cost through partners, beside direct ones
 	bench/run -only partner
 
+# Documents of the A2A project, which are not part of this repository: measured too where they are at hand.
+A2A_CORPUS ?= $(wildcard $(CURDIR)/../shared/data/corpus-a2a)
+
 eval: ## print the quality figures of screening, retrieval, validation and detection (tests named TestEval…), simulate drift anew
-	go test -count=1 -v -run '^TestEval' work | grep -v -e 'no tests to run' -e 'no test files' -e '^PASS$$'
+	A2A_CORPUS=$(A2A_CORPUS) go test -count=1 -v -run '^TestEval' work | grep -v -e 'no tests to run' -e 'no test files' -e '^PASS$$'
 	go test -count=1 -tags=slow -timeout=30m ./services/partners/internal/drift
 
 cover: ## test all modules and print how much of the hand-written code ran, by function, in bin/cover.txt

@@ -54,7 +54,7 @@ func New(c Config) service.Definition {
 func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, error) {
 	store := sqlstore.New(b.DB, b.Clock)
 	if c.Documents != "" {
-		report, err := ingest.New(store, embed.Hash{}).Folder(ctx, c.collection(), c.Documents)
+		report, err := ingest.New(store, embed.Builtin{}).Folder(ctx, c.collection(), c.Documents)
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +64,7 @@ func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, er
 			b.Log.Warn("document skipped", "document", s.Name, "reason", s.Reason)
 		}
 	}
-	engine := retrieval.New(store, embed.Hash{}, c.collection())
+	engine := retrieval.New(store, embed.Builtin{}, c.collection())
 	mcp, err := mcpserver.New(engine, b.Release, b.Log)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func Ingest(ctx context.Context, c Config, dir string) (Report, error) {
 	if err := sqldb.Migrate(ctx, db, Name, migrations.Files); err != nil {
 		return Report{}, fmt.Errorf("research: %w", err)
 	}
-	return ingest.New(sqlstore.New(db, clock.System{}), embed.Hash{}).Folder(ctx, c.collection(), dir)
+	return ingest.New(sqlstore.New(db, clock.System{}), embed.Builtin{}).Folder(ctx, c.collection(), dir)
 }
 
 func (c Config) collection() string {

@@ -62,12 +62,12 @@ func run(ctx context.Context, corpus, file string, out io.Writer) (float64, erro
 	}
 	store := sqlstore.New(db, clock.System{})
 	began := time.Now()
-	ingested, err := ingest.New(store, embed.Hash{}).Folder(ctx, "eval", corpus)
+	ingested, err := ingest.New(store, embed.Builtin{}).Folder(ctx, "eval", corpus)
 	if err != nil {
 		return 0, err
 	}
-	fmt.Fprintf(out, "%s\nin %v, embedding %s\n", ingested, time.Since(began).Round(time.Millisecond), embed.HashName)
-	engine := retrieval.New(store, embed.Hash{}, "eval")
+	fmt.Fprintf(out, "%s\nin %v, embedding %s\n", ingested, time.Since(began).Round(time.Millisecond), embed.BuiltinName)
+	engine := retrieval.New(store, embed.Builtin{}, "eval")
 	if _, err := evaluation.Run(ctx, engine, questions[:1]); err != nil { // loads the index
 		return 0, err
 	}

@@ -19,7 +19,7 @@ func TestEvalPrintsWhatItMeasured(t *testing.T) {
 	if share < 0.9 {
 		t.Errorf("share %v", share)
 	}
-	for _, want := range []string{"8 ingested", "embedding builtin-hash-v1", "64 questions", "hit@5 4"} {
+	for _, want := range []string{"8 ingested", "embedding builtin-meanings-v1", "64 questions", "hit@5 4"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in %s", want, out.String())
 		}

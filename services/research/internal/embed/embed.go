@@ -2,7 +2,10 @@
 // texts are.
 package embed
 
-import "context"
+import (
+	"context"
+	"math"
+)
 
 // Embedder makes vectors. Implementations are safe for concurrent use.
 type Embedder interface {
@@ -15,15 +18,32 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// Cosine is the cosine of two vectors of length 1 (or 0), from -1 to 1.
-// Vectors of different dimensions have cosine 0.
-func Cosine(a, b []float32) float64 {
-	if len(a) != len(b) {
-		return 0
+// Weighing is an embedder that can be told what a query is about term by term:
+// its own terms and those that say the same, each with what it weighs in the
+// collection. Its vectors of queries are better than those of Embed.
+type Weighing interface {
+	Embedder
+	EmbedTerms(terms []Weighted) []float32
+}
+
+// Weighted is a term of a query and its weight, above 0.
+type Weighted struct {
+	Term   string
+	Weight float64
+}
+
+// Normal brings a vector to length 1, in place; zeros stay zeros.
+func Normal(v []float32) []float32 {
+	var sum float64
+	for _, x := range v {
+		sum += float64(x) * float64(x)
 	}
-	var sum float32
-	for i, x := range a {
-		sum += x * b[i]
+	if sum == 0 {
+		return v
 	}
-	return float64(sum)
+	length := float32(math.Sqrt(sum))
+	for i := range v {
+		v[i] /= length
+	}
+	return v
 }

@@ -54,3 +54,44 @@ func TestBuiltInQuestionsCanBeRead(t *testing.T) {
 		t.Error("an unknown key was taken")
 	}
 }
+
+func TestFiguresOfARanking(t *testing.T) {
+	passages := map[string]retrieval.Result{
+		"right": {Document: "a.md", HeadingPath: []string{"T", "Right"}}, "also": {Document: "a.md", HeadingPath: []string{"T", "Right", "More"}},
+		"wrong": {Document: "b.md"},
+	}
+	rank := func(_ context.Context, q retrieval.Query) ([]retrieval.Result, error) {
+		var out []retrieval.Result
+		for name := range strings.FieldsSeq(q.Text) {
+			out = append(out, passages[name])
+		}
+		return out, nil
+	}
+	answering := func(evaluation.Question) int { return 2 }
+	ask := func(queries ...string) evaluation.Figures {
+		var m evaluation.Mean
+		for _, q := range queries {
+			if err := m.Measure(t.Context(), rank, []evaluation.Question{{Query: q, In: []string{"a.md#Right"}}, {Query: "wrong"}}, answering); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return m.Figures()
+	}
+	for _, c := range []struct {
+		queries []string
+		want    string
+	}{
+		{[]string{"right also wrong"}, "recall@5 1.000  nDCG@10 1.000  MRR 1.000"},
+		{[]string{"wrong right"}, "recall@5 1.000  nDCG@10 0.387  MRR 0.500"},
+		{[]string{"wrong wrong wrong wrong wrong right"}, "recall@5 0.000  nDCG@10 0.218  MRR 0.167"},
+		{[]string{"wrong", "right also"}, "recall@5 0.500  nDCG@10 0.500  MRR 0.500"},
+	} {
+		if got := ask(c.queries...).String(); got != c.want {
+			t.Errorf("%v: %s, want %s", c.queries, got, c.want)
+		}
+	}
+	var m evaluation.Mean
+	if err := m.Measure(t.Context(), rank, []evaluation.Question{{Query: "q", In: []string{"a.md#Gone"}}}, func(evaluation.Question) int { return 0 }); err == nil {
+		t.Error("a question that nothing answers was taken")
+	}
+}

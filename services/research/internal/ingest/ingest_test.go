@@ -78,7 +78,7 @@ func TestFolderIngestsWhatItCanAndNamesTheRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := newKept()
-	got := folder(t, ingest.New(store, embed.Hash{}), dir)
+	got := folder(t, ingest.New(store, embed.Builtin{}), dir)
 	want := ingest.Report{
 		Ingested: []string{"guide.md", "notes.txt", "sub/page.html"},
 		Chunks:   3,
@@ -108,7 +108,7 @@ func TestFolderAgainTouchesOnlyWhatChanged(t *testing.T) {
 	write(t, dir, "gone.md", "gone")
 	write(t, dir, "spoilt.md", "fine")
 	store := newKept()
-	in := ingest.New(store, embed.Hash{})
+	in := ingest.New(store, embed.Builtin{})
 	folder(t, in, dir)
 
 	write(t, dir, "changed.md", "after")
@@ -128,7 +128,7 @@ func TestFolderAgainTouchesOnlyWhatChanged(t *testing.T) {
 }
 
 // renamed is the built-in embedder under another name.
-type renamed struct{ embed.Hash }
+type renamed struct{ embed.Builtin }
 
 func (renamed) Name() string { return "renamed" }
 
@@ -136,7 +136,7 @@ func TestAnotherEmbedderMakesAllVectorsAnew(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.md", "a")
 	store := newKept()
-	folder(t, ingest.New(store, embed.Hash{}), dir)
+	folder(t, ingest.New(store, embed.Builtin{}), dir)
 	if got := folder(t, ingest.New(store, renamed{}), dir); len(got.Ingested) != 1 || store.prints["a.md"].Embedding != "renamed" {
 		t.Errorf("got %+v, stored %v", got, store.prints)
 	}
@@ -148,7 +148,7 @@ func TestManyDocumentsAreStoredInBatches(t *testing.T) {
 		write(t, dir, "f"+strings.Repeat("x", i)+".txt", "text")
 	}
 	store := newKept()
-	if got := folder(t, ingest.New(store, embed.Hash{}), dir); len(got.Ingested) != 130 || len(store.prints) != 130 || store.changes != 3 {
+	if got := folder(t, ingest.New(store, embed.Builtin{}), dir); len(got.Ingested) != 130 || len(store.prints) != 130 || store.changes != 3 {
 		t.Errorf("%d ingested, %d stored in %d writes", len(got.Ingested), len(store.prints), store.changes)
 	}
 }
@@ -162,7 +162,7 @@ func TestFolderThatCannotBeReadIsAClearError(t *testing.T) {
 	} {
 		store := newKept()
 		store.prints["old.md"] = ingest.Fingerprint{}
-		_, err := ingest.New(store, embed.Hash{}).Folder(t.Context(), "docs", path)
+		_, err := ingest.New(store, embed.Builtin{}).Folder(t.Context(), "docs", path)
 		if !errors.Is(err, ingest.ErrFolder) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", path, err)
 		}

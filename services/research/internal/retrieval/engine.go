@@ -17,17 +17,19 @@ type Engine struct {
 	embedder   embed.Embedder
 	collection string
 
-	current atomic.Pointer[index]
-	refresh sync.Mutex
-	loaded  map[string]*entry // guarded by refresh
-	words   *lexicon          // guarded by refresh
+	refresh    sync.Mutex // held by whoever brings the index up to date
+	generation atomic.Int64
+	mu         sync.RWMutex
+	index      *index // guarded by mu
+
+	texts cache
 }
 
 // New makes an engine; the first search loads the collection.
 func New(source Source, embedder embed.Embedder, collection string) *Engine {
 	return &Engine{
 		source: source, embedder: embedder, collection: collection,
-		loaded: map[string]*entry{}, words: newLexicon(),
+		index: newIndex(embedder.Name(), embedder.Dimensions()),
 	}
 }
 
@@ -41,15 +43,104 @@ func (e *Engine) Search(ctx context.Context, q Query) ([]Result, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	ix, err := e.fresh(ctx)
+	found, err := e.find(ctx, q, func(ix *index, slots []slot, vector embed.Quantised, fits []bool) []ranked {
+		return ix.fuse(ix.byMeanings(slots, fits), ix.byVectors(vector, fits))
+	})
 	if err != nil {
 		return nil, err
 	}
-	vectors, err := e.embedder.Embed(ctx, []string{q.Text})
+	judged, err := e.judge(ctx, found, reranked)
 	if err != nil {
-		return nil, fmt.Errorf("embed the query: %w", err)
+		return nil, err
 	}
-	return ix.search(q, vectors[0]), nil
+	fit := fitOther
+	if e.embedder.Name() == embed.BuiltinName {
+		fit = fitBuiltin
+	}
+	var results []Result
+	for _, r := range fit.rerank(judged) {
+		if r.closeness >= leastCloseness && r.Confidence >= max(q.MinConfidence, leastConfidence) {
+			results = append(results, r.Result)
+		}
+		if len(results) == q.Limit {
+			break
+		}
+	}
+	return results, nil
+}
+
+// Rank gives the passages for a query by one ranking alone, whatever their
+// confidence: to compare the rankings.
+func (e *Engine) Rank(ctx context.Context, q Query, by Ranking) ([]Result, error) {
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	found, err := e.find(ctx, q, func(ix *index, slots []slot, vector embed.Quantised, fits []bool) []ranked {
+		switch by {
+		case ByWords:
+			return ix.byWords(slots, fits)
+		case ByMeanings:
+			return ix.byMeanings(slots, fits)
+		}
+		return ix.byVectors(vector, fits)
+	})
+	if err != nil {
+		return nil, err
+	}
+	judged, err := e.judge(ctx, found, q.Limit)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]Result, len(judged))
+	for i, j := range judged {
+		results[i] = j.Result
+	}
+	return results, nil
+}
+
+// candidate is a passage that a search has found, still without its text.
+type candidate struct {
+	document *entry
+	ordinal  int
+	score    float64
+	cosine   float64
+}
+
+// finds is what a search has found, best first.
+type finds struct {
+	slots      []slot
+	candidates []candidate
+}
+
+// find ranks the passages of the collection as it is now.
+func (e *Engine) find(ctx context.Context, q Query, rank func(*index, []slot, embed.Quantised, []bool) []ranked) (finds, error) {
+	if err := e.fresh(ctx); err != nil {
+		return finds{}, err
+	}
+	var vector []float32
+	weighing, weighs := e.embedder.(embed.Weighing)
+	if !weighs {
+		vectors, err := e.embedder.Embed(ctx, []string{q.Text})
+		if err != nil {
+			return finds{}, fmt.Errorf("embed the query: %w", err)
+		}
+		vector = vectors[0]
+	}
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	ix := e.index
+	out := finds{slots: ix.slots(q.Text)}
+	if weighs {
+		vector = weighing.EmbedTerms(ix.weighted(out.slots))
+	}
+	quantised := embed.Quantise(vector)
+	for _, r := range rank(ix, out.slots, quantised, ix.filter(q.Filters)) {
+		p := ix.passages[r.passage]
+		out.candidates = append(out.candidates, candidate{
+			document: ix.documents[p.document], ordinal: int(p.ordinal), score: r.score, cosine: ix.vectors.cosine(r.passage, quantised),
+		})
+	}
+	return out, nil
 }
 
 func (q Query) check() error {
@@ -66,41 +157,31 @@ func (q Query) check() error {
 	return nil
 }
 
-// fresh gives an index of the collection as it is now. Whoever finds it out
-// of date rebuilds it while the others wait, so a search sees everything that
-// was ingested before it began.
-func (e *Engine) fresh(ctx context.Context) (*index, error) {
-	generation, err := e.source.Generation(ctx, e.collection)
+// fresh brings the index up to what the collection is now. Whoever finds it
+// behind takes up the changes while the others wait, so a search sees
+// everything that was ingested before it began.
+func (e *Engine) fresh(ctx context.Context) error {
+	now, err := e.source.Generation(ctx, e.collection)
 	if err != nil {
-		return nil, fmt.Errorf("collection %q: %w", e.collection, err)
+		return fmt.Errorf("collection %q: %w", e.collection, err)
 	}
-	if ix := e.current.Load(); ix != nil && ix.generation >= generation {
-		return ix, nil
+	if e.generation.Load() >= now {
+		return nil
 	}
 	e.refresh.Lock()
 	defer e.refresh.Unlock()
-	if ix := e.current.Load(); ix != nil && ix.generation >= generation {
-		return ix, nil
+	if e.generation.Load() >= now {
+		return nil
 	}
-	known := make(map[string]int64, len(e.loaded))
-	for name, entry := range e.loaded {
-		known[name] = entry.document.Version
-	}
-	generation, documents, err := e.source.Load(ctx, e.collection, known)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now, err = e.source.Changes(ctx, e.collection, e.generation.Load(), e.index)
 	if err != nil {
-		return nil, fmt.Errorf("load collection %q: %w", e.collection, err)
+		// Half of the changes may be in the index; taken up again they replace
+		// themselves.
+		return fmt.Errorf("load collection %q: %w", e.collection, err)
 	}
-	loaded := make(map[string]*entry, len(documents))
-	ordered := make([]*entry, len(documents))
-	for i, d := range documents {
-		entry := e.loaded[d.Name]
-		if entry == nil || entry.document.Version != d.Version {
-			entry = e.words.analyse(d)
-		}
-		loaded[d.Name], ordered[i] = entry, entry
-	}
-	ix := newIndex(generation, e.embedder.Name(), ordered, e.words)
-	e.loaded = loaded
-	e.current.Store(ix)
-	return ix, nil
+	e.index.settle()
+	e.generation.Store(now)
+	return nil
 }

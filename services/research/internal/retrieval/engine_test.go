@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ type shelf struct {
 	generation int64
 	documents  map[string]retrieval.Document
 	loads      [][]string // names loaded with passages, load by load
+	reads      int
 	err        error
 }
 
@@ -31,12 +33,12 @@ func (s *shelf) put(name string, metadata map[string][]string, texts ...string) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.generation++
-	d := retrieval.Document{Name: name, Title: strings.TrimSuffix(name, ".md"), Version: s.generation, Embedding: embed.HashName, Metadata: metadata, Digest: "sha256:x"}
-	vectors, _ := embed.Hash{}.Embed(context.Background(), texts)
+	d := retrieval.Document{Name: name, Title: strings.TrimSuffix(name, ".md"), Version: s.generation, Embedding: embed.BuiltinName, Metadata: metadata, Digest: "sha256:x"}
+	vectors, _ := embed.Builtin{}.Embed(context.Background(), texts)
 	for i, text := range texts {
 		d.Passages = append(d.Passages, retrieval.Passage{
 			Chunk:  chunk.Chunk{Ordinal: i, Text: text, HeadingPath: []string{"Part " + fmt.Sprint(i)}, Start: i * 100, End: i*100 + len(text)},
-			Vector: vectors[i],
+			Vector: embed.Quantise(vectors[i]),
 		})
 	}
 	s.documents[name] = d
@@ -55,23 +57,38 @@ func (s *shelf) Generation(context.Context, string) (int64, error) {
 	return s.generation, s.err
 }
 
-func (s *shelf) Load(_ context.Context, _ string, known map[string]int64) (int64, []retrieval.Document, error) {
+func (s *shelf) Changes(_ context.Context, _ string, after int64, to retrieval.Receiver) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var documents []retrieval.Document
 	var loaded []string
-	for _, d := range s.documents {
-		if known[d.Name] == d.Version {
-			d.Passages = nil
-		} else {
-			loaded = append(loaded, d.Name)
+	names := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(s.documents)) {
+		names[name] = true
+		if d := s.documents[name]; d.Version > after {
+			loaded = append(loaded, name)
+			to.Put(d)
 		}
-		documents = append(documents, d)
 	}
-	slices.SortFunc(documents, func(a, b retrieval.Document) int { return strings.Compare(a.Name, b.Name) })
-	slices.Sort(loaded)
+	if to.Count() != len(names) {
+		to.Retain(names)
+	}
 	s.loads = append(s.loads, loaded)
-	return s.generation, documents, nil
+	return s.generation, nil
+}
+
+func (s *shelf) Passages(_ context.Context, _, document string, version int64, ordinals []int) ([]chunk.Chunk, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reads++
+	d := s.documents[document]
+	if d.Version != version {
+		return nil, nil
+	}
+	var out []chunk.Chunk
+	for _, o := range ordinals {
+		out = append(out, d.Passages[o].Chunk)
+	}
+	return out, nil
 }
 
 func animals() *shelf {
@@ -105,7 +122,7 @@ func search(t *testing.T, e *retrieval.Engine, q retrieval.Query) []string {
 }
 
 func TestSearchRanksFiltersAndMisses(t *testing.T) {
-	e := retrieval.New(animals(), embed.Hash{}, "docs")
+	e := retrieval.New(animals(), embed.Builtin{}, "docs")
 	cases := []struct {
 		name string
 		q    retrieval.Query
@@ -131,7 +148,7 @@ func TestSearchRanksFiltersAndMisses(t *testing.T) {
 }
 
 func TestConfidenceFallsWithWhatIsMissing(t *testing.T) {
-	e := retrieval.New(animals(), embed.Hash{}, "docs")
+	e := retrieval.New(animals(), embed.Builtin{}, "docs")
 	last := 1.0
 	for _, query := range []string{"cat purrs content", "cat purrs elsewhere", "cat purrs elsewhere nowhere"} {
 		results, err := e.Search(context.Background(), retrieval.Query{Text: query, Limit: 1})
@@ -147,7 +164,7 @@ func TestConfidenceFallsWithWhatIsMissing(t *testing.T) {
 }
 
 func TestSearchRefusesWhatIsOutOfBounds(t *testing.T) {
-	e := retrieval.New(animals(), embed.Hash{}, "docs")
+	e := retrieval.New(animals(), embed.Builtin{}, "docs")
 	cases := []struct {
 		field string
 		q     retrieval.Query
@@ -170,7 +187,7 @@ func TestSearchRefusesWhatIsOutOfBounds(t *testing.T) {
 
 func TestSearchSeesChangesAndLoadsOnlyThem(t *testing.T) {
 	s := animals()
-	e := retrieval.New(s, embed.Hash{}, "docs")
+	e := retrieval.New(s, embed.Builtin{}, "docs")
 	search(t, e, retrieval.Query{Text: "cat"})
 	s.put("birds.md", nil, "A parrot repeats words.")
 	if got := search(t, e, retrieval.Query{Text: "parrot"}); !slices.Equal(got, []string{"birds.md/0"}) {
@@ -195,10 +212,10 @@ func TestSearchIgnoresVectorsOfAnotherEmbedder(t *testing.T) {
 	d := s.documents["cats.md"]
 	d.Embedding = "another-model"
 	for i := range d.Passages {
-		d.Passages[i].Vector = []float32{1}
+		d.Passages[i].Vector = embed.Quantise([]float32{1})
 	}
 	s.documents["cats.md"] = d
-	e := retrieval.New(s, embed.Hash{}, "docs")
+	e := retrieval.New(s, embed.Builtin{}, "docs")
 	if got := search(t, e, retrieval.Query{Text: "cat purrs", Limit: 1}); !slices.Equal(got, []string{"cats.md/1"}) {
 		t.Errorf("got %v", got)
 	}
@@ -206,7 +223,7 @@ func TestSearchIgnoresVectorsOfAnotherEmbedder(t *testing.T) {
 
 func TestSearchInParallelWithChanges(t *testing.T) {
 	s := animals()
-	e := retrieval.New(s, embed.Hash{}, "docs")
+	e := retrieval.New(s, embed.Builtin{}, "docs")
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -226,14 +243,14 @@ func TestSearchInParallelWithChanges(t *testing.T) {
 func TestSearchTellsOfABrokenStore(t *testing.T) {
 	s := animals()
 	s.err = errors.New("disk on fire")
-	_, err := retrieval.New(s, embed.Hash{}, "docs").Search(context.Background(), retrieval.Query{Text: "cat", Limit: 1})
+	_, err := retrieval.New(s, embed.Builtin{}, "docs").Search(context.Background(), retrieval.Query{Text: "cat", Limit: 1})
 	if !errors.Is(err, s.err) || fault.As(err) != nil {
 		t.Errorf("got %v, want the cause and nothing for a client", err)
 	}
 }
 
 func FuzzSearchTakesAnyText(f *testing.F) {
-	e := retrieval.New(animals(), embed.Hash{}, "docs")
+	e := retrieval.New(animals(), embed.Builtin{}, "docs")
 	for _, seed := range []string{`"unbalanced`, `NEAR(cat dog, 2)`, `col:cat* AND (NOT`, `'; DROP TABLE chunks; --`, "cat\x00dog", "\xff\xfe", "& | ! <-> :*", "{}[]^~\\/"} {
 		f.Add(seed)
 	}

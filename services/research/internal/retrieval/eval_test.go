@@ -28,10 +28,10 @@ func engine(t *testing.T, folder string) *retrieval.Engine {
 		t.Fatal(err)
 	}
 	store := sqlstore.New(db, clock.System{})
-	if _, err := ingest.New(store, embed.Hash{}).Folder(ctx, "docs", folder); err != nil {
+	if _, err := ingest.New(store, embed.Builtin{}).Folder(ctx, "docs", folder); err != nil {
 		t.Fatal(err)
 	}
-	return retrieval.New(store, embed.Hash{}, "docs")
+	return retrieval.New(store, embed.Builtin{}, "docs")
 }
 
 func TestEvalFindsAnswersAndKnowsWhenThereIsNone(t *testing.T) {

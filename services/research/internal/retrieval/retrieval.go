@@ -1,24 +1,41 @@
-// Package retrieval finds passages: BM25 over words and cosine over vectors,
-// fused by reciprocal rank, with a calibrated confidence for each passage.
+// Package retrieval finds passages: by words (BM25), by words that say the
+// same, and by vectors, fused by reciprocal rank, with a calibrated confidence
+// for each passage.
 //
-// Both indexes are in the process and built from the rows of the store, so
-// that every engine ranks alike and a query is never parsed by one.
+// The index is in the process and follows the rows of the store change by
+// change, so that every engine ranks alike and a query is never parsed by one.
+// The texts of passages stay in the store.
 package retrieval
 
 import (
 	"context"
 
 	"sabha.dev/services/research/internal/chunk"
+	"sabha.dev/services/research/internal/embed"
 )
 
 // Source is where stored documents come from.
 type Source interface {
 	// Generation changes whenever a document of the collection does.
 	Generation(ctx context.Context, collection string) (int64, error)
-	// Load gives the collection's documents as of one moment, with that
-	// moment's generation. Documents whose version is the known one come
-	// without their passages.
-	Load(ctx context.Context, collection string, known map[string]int64) (int64, []Document, error)
+	// Changes tells a receiver, as of one moment, of every document that was
+	// written after a generation, and of which documents there still are. It
+	// gives that moment's generation.
+	Changes(ctx context.Context, collection string, after int64, to Receiver) (int64, error)
+	// Passages reads passages of one document, in the order of the ordinals.
+	// One that is gone, or whose document has another version now, is left
+	// out.
+	Passages(ctx context.Context, collection, document string, version int64, ordinals []int) ([]chunk.Chunk, error)
+}
+
+// Receiver takes the changes of a collection.
+type Receiver interface {
+	// Put takes a new document, or one in place of that of the same name.
+	Put(Document)
+	// Count is how many documents the receiver has.
+	Count() int
+	// Retain drops every document that is not named.
+	Retain(names map[string]bool)
 }
 
 // Document is a stored document.
@@ -34,7 +51,7 @@ type Document struct {
 // Passage is a stored passage with its vector.
 type Passage struct {
 	chunk.Chunk
-	Vector []float32
+	Vector embed.Quantised
 }
 
 // Query is what to look for.
@@ -64,10 +81,10 @@ type Result struct {
 	Ordinal         int
 	Start, End      int
 	Text            string
-	// Score is the reciprocal-rank fusion of the two rankings; it orders
+	// Score is the reciprocal-rank fusion of the rankings; it orders
 	// results and means nothing else.
 	Score float64
-	// Confidence in [0,1] is how likely the passage is about the query; see
+	// Confidence in [0,1] is how likely the passage answers the query; see
 	// confidence.go for what it rests on.
 	Confidence float64
 	// Confidentiality is what the document's metadata says of it under that key, as it

@@ -3,13 +3,15 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
+	"strconv"
+	"strings"
 
 	"sabha.dev/chassis/sqldb"
+	"sabha.dev/services/research/internal/chunk"
+	"sabha.dev/services/research/internal/embed"
 	"sabha.dev/services/research/internal/retrieval"
 )
 
@@ -35,33 +37,61 @@ func generation(ctx context.Context, q querier, collection string) (int64, error
 	return n, nil
 }
 
-// Load implements retrieval.Source; documents come in the order of their names.
-func (s *Store) Load(ctx context.Context, collection string, known map[string]int64) (int64, []retrieval.Document, error) {
+// Changes implements retrieval.Source.
+func (s *Store) Changes(ctx context.Context, collection string, after int64, to retrieval.Receiver) (int64, error) {
 	// All reads are of one moment: SQLite gives that to every transaction,
 	// PostgreSQL when asked.
 	tx, err := s.db.Read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: s.snapshot()})
 	if err != nil {
-		return 0, nil, fmt.Errorf("load documents: %w", err)
+		return 0, fmt.Errorf("load documents: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	n, err := generation(ctx, tx, collection)
+	now, err := generation(ctx, tx, collection)
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
-	documents, err := loadDocuments(ctx, tx, collection)
+	changed, err := loadDocuments(ctx, tx, collection, after)
 	if err != nil {
-		return 0, nil, fmt.Errorf("load documents: %w", err)
+		return 0, fmt.Errorf("load documents: %w", err)
 	}
-	for i := range documents {
-		d := &documents[i]
-		if version, ok := known[d.Name]; ok && version == d.Version {
-			continue
-		}
+	for _, d := range changed {
 		if d.Passages, err = loadPassages(ctx, tx, collection, d.Name); err != nil {
-			return 0, nil, fmt.Errorf("load document %s: %w", d.Name, err)
+			return 0, fmt.Errorf("load document %s: %w", d.Name, err)
 		}
+		to.Put(d)
 	}
-	return n, documents, nil
+	// Whatever was added is in the receiver by now: it has more only if
+	// something is gone.
+	count := 0
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM documents WHERE collection = $1`, collection).Scan(&count); err != nil {
+		return 0, fmt.Errorf("count documents: %w", err)
+	}
+	if count == to.Count() {
+		return now, nil
+	}
+	names, err := loadNames(ctx, tx, collection)
+	if err != nil {
+		return 0, fmt.Errorf("list documents: %w", err)
+	}
+	to.Retain(names)
+	return now, nil
+}
+
+func loadNames(ctx context.Context, tx *sql.Tx, collection string) (map[string]bool, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT name FROM documents WHERE collection = $1`, collection)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	names := map[string]bool{}
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names[name] = true
+	}
+	return names, rows.Err()
 }
 
 func (s *Store) snapshot() sql.IsolationLevel {
@@ -71,9 +101,10 @@ func (s *Store) snapshot() sql.IsolationLevel {
 	return sql.LevelDefault
 }
 
-func loadDocuments(ctx context.Context, tx *sql.Tx, collection string) ([]retrieval.Document, error) {
+func loadDocuments(ctx context.Context, tx *sql.Tx, collection string, after int64) ([]retrieval.Document, error) {
 	rows, err := tx.QueryContext(ctx,
-		`SELECT name, title, digest, version, embedding, metadata FROM documents WHERE collection = $1 ORDER BY name`, collection)
+		`SELECT name, title, digest, version, embedding, metadata FROM documents
+		 WHERE collection = $1 AND version > $2 ORDER BY name`, collection, after)
 	if err != nil {
 		return nil, err
 	}
@@ -105,32 +136,49 @@ func loadPassages(ctx context.Context, tx *sql.Tx, collection, document string) 
 	var passages []retrieval.Passage
 	for rows.Next() {
 		var p retrieval.Passage
-		var path string
 		var vector []byte
-		if err := rows.Scan(&p.Ordinal, &path, &p.Start, &p.End, &p.Words, &p.Text, &vector); err != nil {
+		if err := scanChunk(rows, &p.Chunk, &vector); err != nil {
 			return nil, err
 		}
-		if err := json.Unmarshal([]byte(path), &p.HeadingPath); err != nil {
+		if p.Vector, err = embed.FromBytes(vector); err != nil {
 			return nil, err
 		}
-		p.Vector = decode(vector)
 		passages = append(passages, p)
 	}
 	return passages, rows.Err()
 }
 
-func encode(v []float32) []byte {
-	out := make([]byte, 0, 4*len(v))
-	for _, x := range v {
-		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(x))
+// Passages implements retrieval.Source.
+func (s *Store) Passages(ctx context.Context, collection, document string, version int64, ordinals []int) ([]chunk.Chunk, error) {
+	// Numbers, not text of anybody's: they may stand in the statement.
+	list := make([]string, len(ordinals))
+	for i, o := range ordinals {
+		list[i] = strconv.Itoa(o)
 	}
-	return out
+	rows, err := s.db.Read.QueryContext(ctx,
+		`SELECT c.ordinal, c.heading_path, c.start_byte, c.end_byte, c.words, c.body
+		 FROM documents d JOIN chunks c ON c.collection = d.collection AND c.document = d.name
+		 WHERE d.collection = $1 AND d.name = $2 AND d.version = $3 AND c.ordinal IN (`+strings.Join(list, ", ")+`)
+		 ORDER BY c.ordinal`, collection, document, version)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var chunks []chunk.Chunk
+	for rows.Next() {
+		var c chunk.Chunk
+		if err := scanChunk(rows, &c); err != nil {
+			return nil, err
+		}
+		chunks = append(chunks, c)
+	}
+	return chunks, rows.Err()
 }
 
-func decode(b []byte) []float32 {
-	v := make([]float32, len(b)/4)
-	for i := range v {
-		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+func scanChunk(rows *sql.Rows, c *chunk.Chunk, more ...any) error {
+	var path string
+	if err := rows.Scan(append([]any{&c.Ordinal, &path, &c.Start, &c.End, &c.Words, &c.Text}, more...)...); err != nil {
+		return err
 	}
-	return v
+	return json.Unmarshal([]byte(path), &c.HeadingPath)
 }

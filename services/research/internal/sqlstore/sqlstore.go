@@ -12,6 +12,7 @@ import (
 
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/sqldb"
+	"sabha.dev/services/research/internal/embed"
 	"sabha.dev/services/research/internal/ingest"
 	"sabha.dev/services/research/internal/retrieval"
 	"sabha.dev/services/research/migrations"
@@ -136,7 +137,7 @@ func (s *Store) insert(ctx context.Context, tx *sql.Tx, collection string, gener
 		if _, err := chunks.ExecContext(ctx, collection, d.Name, c.Ordinal, string(path), c.Start, c.End, c.Words, c.Text); err != nil {
 			return err
 		}
-		if _, err := vectors.ExecContext(ctx, collection, d.Name, c.Ordinal, encode(d.Vectors[i])); err != nil {
+		if _, err := vectors.ExecContext(ctx, collection, d.Name, c.Ordinal, embed.Quantise(d.Vectors[i]).Bytes()); err != nil {
 			return err
 		}
 	}

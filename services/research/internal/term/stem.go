@@ -2,9 +2,9 @@ package term
 
 import "strings"
 
-// stem reduces an English word to its stem by the rules of M. F. Porter, "An
+// Stem reduces an English word to its stem by the rules of M. F. Porter, "An
 // algorithm for suffix stripping" (1980). Words with digits stay as they are.
-func stem(w string) string {
+func Stem(w string) string {
 	if len(w) <= 2 || strings.ContainsAny(w, "0123456789_") {
 		return w
 	}

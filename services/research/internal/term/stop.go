@@ -14,7 +14,7 @@ var stop = func() map[string]bool {
 	set := map[string]bool{}
 	for w := range strings.FieldsSeq(function) {
 		set[w] = true
-		set[stem(w)] = true
+		set[Stem(w)] = true
 	}
 	return set
 }()
@@ -33,3 +33,6 @@ func Content(terms []string) []string {
 	}
 	return kept
 }
+
+// Function tells whether a term only says how a question is asked.
+func Function(t string) bool { return stop[t] }

@@ -18,57 +18,101 @@ const longest = 64
 // blanks give one term each and one for each pair.
 func Of(text string) []string {
 	var out []string
+	Each(text, func(surface string, word bool) {
+		if word {
+			surface = Stem(surface)
+		}
+		out = append(out, surface)
+	})
+	return out
+}
+
+// Each visits what Of makes terms of, lower-cased and not yet stemmed. It
+// tells which of them are words, whose term is their stem; what is no word is
+// a term as it stands.
+func Each(text string, visit func(surface string, word bool)) {
 	start := -1
 	for i, r := range text {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '_' {
+		if r < utf8.RuneSelf {
+			if inWord[r] {
+				if start < 0 {
+					start = i
+				}
+				continue
+			}
+		} else if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
 			if start < 0 {
 				start = i
 			}
 			continue
 		}
 		if start >= 0 {
-			out = word(out, text[start:i])
+			word(text[start:i], visit)
 			start = -1
 		}
 	}
 	if start >= 0 {
-		out = word(out, text[start:])
+		word(text[start:], visit)
 	}
-	return out
 }
 
-func word(out []string, w string) []string {
+// inWord tells which ASCII characters belong to a word.
+var inWord = func() (in [utf8.RuneSelf]bool) {
+	for c := range in {
+		in[c] = c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	}
+	return in
+}()
+
+func word(w string, visit func(string, bool)) {
 	if !ascii(w) {
-		return script(out, w)
+		script(w, visit)
+		return
+	}
+	if plain(w) {
+		if len(w) <= longest {
+			visit(strings.ToLower(w), true)
+		}
+		return
 	}
 	parts := identifier(strings.Trim(w, "_"))
 	for _, p := range parts {
 		if p != "" && len(p) <= longest {
-			out = append(out, stem(strings.ToLower(p)))
+			visit(strings.ToLower(p), true)
 		}
 	}
 	if len(parts) > 1 && len(w) <= longest {
-		out = append(out, strings.ToLower(w))
+		visit(strings.ToLower(w), false)
 	}
-	return out
+}
+
+// plain tells a word that cannot be an identifier of several parts: nothing
+// but its first letter is a capital.
+func plain(w string) bool {
+	for i := range len(w) {
+		if w[i] == '_' || i > 0 && upper(w[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // script takes a word with letters beyond ASCII.
-func script(out []string, w string) []string {
+func script(w string, visit func(string, bool)) {
 	var run strings.Builder
 	var previous rune
 	flush := func() {
 		if run.Len() > 0 && run.Len() <= longest {
-			out = append(out, run.String())
+			visit(run.String(), false)
 		}
 		run.Reset()
 	}
 	for _, r := range w {
 		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) {
 			flush()
-			out = append(out, string(r))
+			visit(string(r), false)
 			if previous != 0 {
-				out = append(out, string([]rune{previous, r}))
+				visit(string([]rune{previous, r}), false)
 			}
 			previous = r
 			continue
@@ -77,7 +121,6 @@ func script(out []string, w string) []string {
 		run.WriteRune(unicode.ToLower(r))
 	}
 	flush()
-	return out
 }
 
 // identifier divides at underscores and where a capital begins a part; a

@@ -41,8 +41,8 @@ func TestStemFollowsPorter(t *testing.T) {
 		"adoption": "adopt", "communism": "commun", "activate": "activ", "effective": "effect", "probate": "probat",
 		"rate": "rate", "cease": "ceas", "controller": "control", "roll": "roll",
 	} {
-		if got := stem(word); got != want {
-			t.Errorf("stem(%s) = %s, want %s", word, got, want)
+		if got := Stem(word); got != want {
+			t.Errorf("Stem(%s) = %s, want %s", word, got, want)
 		}
 	}
 }
