@@ -114,7 +114,7 @@ func TestSkillsOverTheWire(t *testing.T) {
 	if task.GetStatus().GetState() != a2apb.TaskState_TASK_STATE_COMPLETED {
 		t.Errorf("state %v", task.GetStatus())
 	}
-	if got, want := agent.TextOf(task.GetStatus().GetMessage().GetParts()), "FAIL: confidence 0.78, under the threshold of 0.90."; got != want {
+	if got, want := agent.TextOf(task.GetStatus().GetMessage().GetParts()), "FAIL: confidence 0.85, under the threshold of 0.90."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if len(task.GetArtifacts()) != 1 {

@@ -7,11 +7,25 @@ import (
 
 // comparison is what setting a claim against evidence gave.
 type comparison struct {
-	evidence  evidence
-	coverage  float64
-	conflicts []string
-	missing   []string
-	quoted    bool
+	evidence evidence
+	coverage float64
+	// issues are what differs or is missing, in the order of the checks.
+	issues []issue
+	quoted bool
+	// words is how many words and facts the claim has, fresh how many words of weight it has that the evidence lacks.
+	words, fresh int
+	// agree and disagree count the shared words that both state or both deny, and the others.
+	agree, disagree int
+	// turned says that a clause of the claim affirms what the evidence denies, or the other way round.
+	turned bool
+	// rival is what another sentence has against the claim, or nil.
+	rival *rival
+}
+
+// rival is an issue with another sentence, which has so much of the claim.
+type rival struct {
+	issue
+	coverage float64
 }
 
 // A rival place in the evidence has to fit clearly better than the one that
@@ -24,23 +38,119 @@ const (
 // compare sets the claim's facts against the evidence.
 func compare(claim *sentence, e evidence, names nameSet) comparison {
 	c := comparison{evidence: e, coverage: e.coverage(claim, names)}
-	c.quantities(claim)
-	c.dates(claim)
+	ordered := c.inOrder(claim)
+	c.quantities(claim, ordered)
+	c.dates(claim, ordered)
 	c.names(claim, names)
 	c.parts(claim)
+	c.weighWords(claim, names)
 	if best := c.closest(claim); best != nil {
-		c.negation(claim, best)
-		if !c.sequence(claim, best) {
-			c.opposites(claim, best)
-		}
-		c.order(claim, best, names)
+		c.against(claim, best, names)
+		c.scope(claim, best)
 	}
 	return c
 }
 
+// against compares who does what, and whether it is denied or turned round, with one sentence.
+func (c *comparison) against(claim, s *sentence, names nameSet) {
+	c.negation(claim, s)
+	c.polarity(claim, s)
+	if !c.sequence(claim, s) {
+		c.opposites(claim, s)
+	}
+	c.order(claim, s, names)
+	c.actors(claim, s, names)
+}
+
+// contextCoverage is the share that makes another number one about the same matter.
+const contextCoverage = 0.5
+
+// rivalCoverage is the share of the claim that another sentence has to have to speak against it.
+const rivalCoverage = 0.35
+
+// rivals looks for other sentences of the passage that speak against the claim.
+func (c *comparison) rivals(claim *sentence, s *source, names nameSet) {
+	closest := c.closest(claim)
+	for _, o := range s.sentences {
+		if o == closest || !claim.touches(o) {
+			continue
+		}
+		one := comparison{evidence: evidence{sentences: []*sentence{o}, sources: c.evidence.sources}}
+		one.coverage = one.evidence.coverage(claim, names)
+		if one.coverage < rivalCoverage {
+			continue
+		}
+		one.against(claim, o, names)
+		if one.coverage >= contextCoverage {
+			one.quantities(claim, false)
+		}
+		for _, i := range one.issues {
+			if !i.kind.excludes() || i.kind == numberMoved {
+				continue
+			}
+			if c.rival == nil || one.coverage > c.rival.coverage {
+				c.rival = &rival{i, one.coverage}
+			}
+		}
+	}
+}
+
 func keepAll(*token) bool { return false }
 
-func (c *comparison) quantities(claim *sentence) {
+// inOrder tells whether one sentence of the evidence has all of the claim's
+// values, at least two, in the order of the claim: then each is where it belongs.
+func (c *comparison) inOrder(claim *sentence) bool {
+	if len(claim.quantities)+len(claim.dates) < 2 {
+		return false
+	}
+	for _, s := range c.evidence.sentences {
+		if s.follow(claim) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *sentence) follow(claim *sentence) bool {
+	last := -1
+	for _, t := range claim.tokens {
+		for _, q := range claim.quantities {
+			if q.at != t.at {
+				continue
+			}
+			at := -1
+			for _, f := range s.quantities {
+				if f.at > last && q.agrees(f) {
+					at = f.at
+					break
+				}
+			}
+			if at < 0 {
+				return false
+			}
+			last = at
+		}
+		for _, d := range claim.dates {
+			if d.at != t.at {
+				continue
+			}
+			at := -1
+			for _, f := range s.dates {
+				if f.at > last && d.agrees(f) {
+					at = f.at
+					break
+				}
+			}
+			if at < 0 {
+				return false
+			}
+			last = at
+		}
+	}
+	return true
+}
+
+func (c *comparison) quantities(claim *sentence, ordered bool) {
 	for _, q := range claim.quantities {
 		agreed, rival := -1.0, -1.0
 		var agreedWith, rivalWith quantity
@@ -53,23 +163,25 @@ func (c *comparison) quantities(claim *sentence) {
 					if a > agreed {
 						agreed, agreedWith, home = a, f, s
 					}
-				case q.comparable(f) && a > rival:
+				case (q.comparable(f) || q.within(f)) && a > rival:
 					rival, rivalWith = a, f
 				}
 			}
 		}
 		switch {
-		case agreed < 0 && c.evidence.states(q):
+		case agreed < 0 && (c.evidence.states(q) || c.evidence.derived(claim, q)):
+		case agreed < 0 && rival > 0 && q.within(rivalWith):
 		case agreed < 0 && rival > 0 && !claims(claim, rivalWith):
-			c.conflicts = append(c.conflicts, numberConflict(q, rivalWith))
+			c.found(numberDiffers, numberConflict(q, rivalWith))
 		case agreed < 0:
-			c.missing = append(c.missing, fmt.Sprintf("%s is not in the passage", q.text))
+			c.found(numberMissing, fmt.Sprintf("%s is not in the passage", q.text))
+		case ordered || q.bound != 0 && q.bound == agreedWith.bound && rivalWith.bound != q.bound:
 		case rival > agreed*rivalFactor+rivalMargin:
-			c.conflicts = append(c.conflicts, elsewhere(rivalWith.text, agreedWith.text))
+			c.found(numberMoved, elsewhere(rivalWith.text, agreedWith.text))
 		case exchanged(claim, q.at, claim.places(q), home, agreedWith.at, home.places(agreedWith)):
-			c.conflicts = append(c.conflicts, fmt.Sprintf("the passage gives %s for something else", agreedWith.text))
+			c.found(numberMoved, fmt.Sprintf("the passage gives %s for something else", agreedWith.text))
 		case q.bound != 0 && agreedWith.bound == -q.bound:
-			c.conflicts = append(c.conflicts, fmt.Sprintf("the claim makes %s a %s, the passage a %s", q.text, boundName(q.bound), boundName(agreedWith.bound)))
+			c.found(boundTurned, fmt.Sprintf("the claim makes %s a %s, the passage a %s", q.text, boundName(q.bound), boundName(agreedWith.bound)))
 		}
 	}
 }
@@ -102,7 +214,7 @@ func boundName(b int) string {
 	return "upper bound"
 }
 
-func (c *comparison) dates(claim *sentence) {
+func (c *comparison) dates(claim *sentence, ordered bool) {
 	for _, d := range claim.dates {
 		agreed, rival := -1.0, -1.0
 		var agreedWith, rivalWith date
@@ -121,15 +233,16 @@ func (c *comparison) dates(claim *sentence) {
 			}
 		}
 		switch {
-		case agreed < 0 && c.evidence.dated(d):
+		case agreed < 0 && (c.evidence.dated(d) || c.evidence.later(d)):
 		case agreed < 0 && rival > 0:
-			c.conflicts = append(c.conflicts, fmt.Sprintf("the claim says %s, the passage %s", d.text, rivalWith.text))
+			c.found(dateDiffers, fmt.Sprintf("the claim says %s, the passage %s", d.text, rivalWith.text))
 		case agreed < 0:
-			c.missing = append(c.missing, fmt.Sprintf("the date %s is not in the passage", d.text))
+			c.found(dateMissing, fmt.Sprintf("the date %s is not in the passage", d.text))
+		case ordered:
 		case rival > agreed*rivalFactor+rivalMargin:
-			c.conflicts = append(c.conflicts, elsewhere(rivalWith.text, agreedWith.text))
+			c.found(dateMoved, elsewhere(rivalWith.text, agreedWith.text))
 		case exchanged(claim, d.at, claim.dated(), home, agreedWith.at, home.dated()):
-			c.conflicts = append(c.conflicts, fmt.Sprintf("the passage gives %s for something else", agreedWith.text))
+			c.found(dateMoved, fmt.Sprintf("the passage gives %s for something else", agreedWith.text))
 		}
 	}
 }
@@ -166,11 +279,11 @@ func (c *comparison) names(claim *sentence, names nameSet) {
 		strong := names.is(t)
 		switch {
 		case own < 0 && !inHeading && rivalName != nil && rival >= 0.6 && (strong || c.evidence.rest(claim, t) >= 0.8):
-			c.conflicts = append(c.conflicts, fmt.Sprintf("the claim names %s where the passage names %s", t.raw, rivalName.raw))
+			c.found(nameDiffers, fmt.Sprintf("the claim names %s where the passage names %s", t.raw, rivalName.raw))
 		case own < 0 && !inHeading && strong:
-			c.missing = append(c.missing, fmt.Sprintf("%s is not in the passage", t.raw))
-		case own >= 0 && rival > own*rivalFactor+rivalMargin && rivalName != nil:
-			c.conflicts = append(c.conflicts, fmt.Sprintf("the passage names %s here, and %s for something else", rivalName.raw, t.raw))
+			c.found(nameMissing, fmt.Sprintf("%s is not in the passage", t.raw))
+		case own >= 0 && rival > own*1.4+rivalMargin && rivalName != nil:
+			c.found(nameMoved, fmt.Sprintf("the passage names %s here, and %s for something else", rivalName.raw, t.raw))
 		}
 	}
 }
@@ -225,146 +338,6 @@ func (c *comparison) closest(claim *sentence) *sentence {
 		}
 	}
 	return best
-}
-
-// negation compares whether claim and sentence deny what they share.
-func (c *comparison) negation(claim, s *sentence) {
-	denied, affirmed := "", false
-	mine, theirs := false, false // which of the two denies what they disagree on
-	for _, t := range claim.tokens {
-		if !t.content() {
-			continue
-		}
-		var found *token
-		agree := false
-		for _, u := range s.tokens {
-			if u.content() && same(t, u) >= 0.75 {
-				found = u
-				agree = agree || u.negated == t.negated
-			}
-		}
-		if found == nil {
-			continue
-		}
-		if !agree {
-			denied = t.raw
-			mine, theirs = mine || t.negated, theirs || !t.negated
-		} else if t.negated {
-			affirmed = true
-		}
-	}
-	if s.excepts() != claim.excepts() {
-		return // "unless it is listed" and "if it is not listed" agree
-	}
-	if s.ends() && !claim.ends() && claim.denies(s) || claim.ends() && !s.ends() && s.denies(claim) {
-		return // "no trains since 1988" and "trains stopped in 1988" agree
-	}
-	if denied != "" && !affirmed && (mine && !theirs || claim.denies(s) != s.denies(claim)) {
-		c.conflicts = append(c.conflicts, fmt.Sprintf("one denies what the other states (%q)", denied))
-	}
-}
-
-// ends tells whether the sentence says that something stopped.
-func (s *sentence) ends() bool {
-	for _, t := range s.tokens {
-		if t.stem == "end" {
-			return true
-		}
-	}
-	return false
-}
-
-// denies tells whether the sentence negates something it shares with another.
-func (s *sentence) denies(o *sentence) bool {
-	for _, t := range s.tokens {
-		if !t.negated || !t.content() {
-			continue
-		}
-		for _, u := range o.tokens {
-			if u.content() && same(t, u) >= 0.75 {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// opposites looks for a word of the claim whose opposite stands in its place.
-func (c *comparison) opposites(claim, s *sentence) {
-	for _, t := range claim.tokens {
-		if t.fact || english.exclude[t.stem] == 0 || c.evidence.match(t) >= 1 {
-			continue
-		}
-		for _, u := range s.tokens {
-			if !u.fact && opposed(t.stem, u.stem) && t.negated == u.negated {
-				c.conflicts = append(c.conflicts, fmt.Sprintf("the claim says %q, the passage %q", t.lower, u.lower))
-				break
-			}
-		}
-	}
-}
-
-// order looks for two names that act on each other the other way round.
-func (c *comparison) order(claim, s *sentence, names nameSet) {
-	isName := func(t *token) bool { return names.is(t) || t.capital && names.weak[t.lower] }
-	for i, a := range claim.tokens {
-		if !isName(a) {
-			continue
-		}
-		for _, b := range claim.tokens[i+1:] {
-			if !isName(b) || a.stem == b.stem {
-				continue
-			}
-			x, y := s.find(a), s.find(b)
-			if x == nil || y == nil {
-				continue
-			}
-			verb := between(claim, a, b, s, x, y)
-			if verb == "" {
-				continue
-			}
-			reversed := x.at > y.at
-			passive := by(claim, a, b) != by(s, x, y)
-			if reversed != passive {
-				c.conflicts = append(c.conflicts, fmt.Sprintf("%s and %s have changed places around %q", a.raw, b.raw, verb))
-				return
-			}
-		}
-	}
-}
-
-func (s *sentence) find(t *token) *token {
-	for _, u := range s.tokens {
-		if !u.fact && u.lower == t.lower {
-			return u
-		}
-	}
-	return nil
-}
-
-// between is a word that stands between both pairs of names, or "".
-func between(claim *sentence, a, b *token, s *sentence, x, y *token) string {
-	low, high := min(x.at, y.at), max(x.at, y.at)
-	for _, t := range claim.tokens[a.at+1 : b.at] {
-		if !t.content() || t.capital {
-			continue
-		}
-		for _, u := range s.tokens[low+1 : high] {
-			if u.content() && same(t, u) >= 0.75 {
-				return t.lower
-			}
-		}
-	}
-	return ""
-}
-
-func by(s *sentence, x, y *token) bool {
-	for _, t := range s.tokens[min(x.at, y.at)+1 : max(x.at, y.at)] {
-		if t.lower == "by" {
-			return true
-		}
-	}
-	return false
 }
 
 // quote shortens a sentence for a reason.

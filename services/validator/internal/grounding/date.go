@@ -21,7 +21,7 @@ var months = map[string]int{
 }
 
 // yearCues stand before a year.
-var yearCues = wordSet("in since until till by from year of to before after during early late mid around for through spring summer autumn winter fall and - – , (")
+var yearCues = wordSet("between and in since until till by from year of to before after during early late mid around for through spring summer autumn winter fall and - – , (")
 
 func (s *sentence) findDates() {
 	for i := 0; i < len(s.tokens); i++ {

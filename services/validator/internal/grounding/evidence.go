@@ -36,9 +36,13 @@ func (s *source) windows(claim *sentence) []evidence {
 func weight(t *token, names nameSet) float64 {
 	switch {
 	case names.is(t):
-		return 1.5
+		return nameWeight
 	case names.subject(t):
 		return 2
+	case modals[t.lower]:
+		return modalWeight
+	case english.light[t.stem]:
+		return lightWeight
 	}
 	return 1
 }
@@ -51,6 +55,9 @@ func (e evidence) coverage(claim *sentence, names nameSet) float64 {
 			continue
 		}
 		m := e.match(t)
+		if m < contextFactor && e.context(t) {
+			m = contextFactor
+		}
 		w := weight(t, names)
 		if names.subject(t) && m > 0 {
 			w = 1
@@ -90,6 +97,19 @@ func (e evidence) match(t *token) float64 {
 		best = math.Max(best, headingFactor*s.match(t))
 	}
 	return best
+}
+
+// contextFactor scales a word that only another sentence of the passage has, as
+// the one that a pronoun points at.
+const contextFactor = 0.5
+
+func (e evidence) context(t *token) bool {
+	for _, s := range e.sources {
+		if s.stems[t.stem] {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *sentence) match(t *token) float64 {

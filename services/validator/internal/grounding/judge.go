@@ -2,25 +2,22 @@ package grounding
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// supportCoverage is the share of a claim's words and facts that a passage must
-// have before it supports the claim; contextCoverage the share that makes a
-// conflicting fact one about the same matter. Both were chosen on the labelled
-// cases in testdata/tuning.yaml.
 const (
-	supportCoverage = 0.6
-	contextCoverage = 0.5
-	// shortCoverage takes the place of supportCoverage for claims of fewer than
-	// shortClaim words and facts, where one missing word is much of the claim.
-	shortCoverage = 0.7
-	shortClaim    = 5
+	// sameWordsScore is for a claim of which the evidence has every word and fact.
+	sameWordsScore = 0.95
+	// novelScore bounds a claim of which half or more, and two words at least, is not there.
+	novelScore = 0.45
+	// firmCoverage is the share of the claim that passages together have to have.
+	firmCoverage = 0.8
+	// leastCoverage is the share below which a passage speaks of something else.
+	leastCoverage = 0.3
 	// strongSupport is the score at which a passage that is not cited outweighs a
 	// cited one that seems to contradict: the citation is wrong, not the claim.
 	strongSupport = 0.9
-	// weakestSupport is the score of a claim that is just supported.
-	weakestSupport = 0.75
 )
 
 // outcome of comparing a claim with passages.
@@ -29,6 +26,8 @@ type outcome struct {
 	score   float64
 	sources []*source
 	reasons []string
+	// firm says that the evidence speaks of nearly all that the claim speaks of.
+	firm bool
 }
 
 // judge compares one claim with what it cites.
@@ -95,52 +94,30 @@ func (l *library) uncited(c Claim, claim *sentence, names nameSet) outcome {
 	return o
 }
 
-// against compares the claim with the passages it cites, one by one and then together.
+// against compares the claim with the passages it cites: with the one that fits
+// best, and where that does not say it with all of them together.
 func (l *library) against(cited []*source, claim *sentence, names nameSet) outcome {
-	var supporting, opposing, rest []outcome
-	for _, s := range cited {
-		o := best([]*source{s}, claim, names)
-		switch o.verdict {
-		case Supported:
-			supporting = append(supporting, o)
-		case Contradicted:
-			opposing = append(opposing, o)
-		default:
-			rest = append(rest, o)
-		}
-	}
-	if len(supporting) > 0 {
-		o := supporting[0]
-		for _, other := range supporting[1:] {
-			if other.score > o.score {
-				other.sources = append(other.sources, o.sources...)
-				other.reasons = append(other.reasons, o.reasons...)
-				o = other
-			} else {
-				o.sources = append(o.sources, other.sources...)
+	c := choose(cited, claim, names)
+	o := decide(claim, c)
+	if o.verdict == Supported {
+		for _, s := range cited {
+			if s == o.sources[0] {
+				continue
+			}
+			switch other := decide(claim, fit(s, claim, names)); {
+			case other.verdict == Supported:
+				o.sources = append(o.sources, s)
+				o.reasons = append(o.reasons, other.reasons...)
+			case other.verdict == Contradicted && other.firm:
+				o.score = min(o.score, disputedScore)
 				o.reasons = append(o.reasons, other.reasons...)
 			}
-		}
-		for _, other := range opposing {
-			o.score = min(o.score, disputedScore)
-			o.reasons = append(o.reasons, other.reasons...)
 		}
 		return o
 	}
 	if len(cited) > 1 {
-		if o := together(cited, claim, names); o.verdict == Supported {
-			return o
-		}
-	}
-	var o outcome
-	if len(opposing) > 0 {
-		o = opposing[0]
-	} else {
-		o = rest[0]
-		for _, other := range rest[1:] {
-			if other.score > o.score {
-				o = other
-			}
+		if joint := together(cited, claim, names); joint.verdict == Supported && joint.firm && o.verdict != Contradicted {
+			return joint
 		}
 	}
 	if others := l.except(cited); len(others) > 0 {
@@ -170,26 +147,36 @@ func (l *library) except(cited []*source) []*source {
 
 // best is the outcome of the passage that fits the claim best.
 func best(sources []*source, claim *sentence, names nameSet) outcome {
-	top := outcome{verdict: Unsupported}
-	found := false
+	if len(sources) == 0 {
+		return outcome{verdict: Unsupported}
+	}
+	return decide(claim, choose(sources, claim, names))
+}
+
+// choose is the comparison with the passage that has most of the claim, and of
+// those that have about as much the one that differs least.
+func choose(sources []*source, claim *sentence, names nameSet) comparison {
+	var top comparison
+	value := -1.0
 	for _, s := range sources {
-		o := decide(claim, fit(s, claim, names))
-		if !found || rank(o) > rank(top) {
-			top, found = o, true
+		c := fit(s, claim, names)
+		if v := c.value(); v > value {
+			top, value = c, v
 		}
 	}
 	return top
 }
 
-// rank orders outcomes: support, then contradiction, then the closest miss.
-func rank(o outcome) float64 {
-	switch o.verdict {
-	case Supported:
-		return 2 + o.score
-	case Contradicted:
-		return 1
+// value orders comparisons of one claim.
+func (c *comparison) value() float64 {
+	if c.quoted {
+		return 2
 	}
-	return o.score
+	v := c.coverage
+	if len(c.issues) > 0 {
+		v -= 0.04
+	}
+	return v
 }
 
 // together joins the best sentences of several passages.
@@ -218,13 +205,14 @@ func fit(s *source, claim *sentence, names nameSet) comparison {
 		}
 		c := compare(claim, e, names)
 		v := reach
-		if len(c.conflicts)+len(c.missing) > 0 {
+		if len(c.issues) > 0 {
 			v -= 0.04
 		}
 		if v > value {
 			top, value = c, v
 		}
 	}
+	top.rivals(claim, s, names)
 	return top
 }
 
@@ -253,39 +241,64 @@ func quoted(flat, text string) bool {
 func decide(claim *sentence, c comparison) outcome {
 	sources := c.evidence.sources
 	label := labels(sources)
-	needed := supportCoverage
-	if claim.size() < shortClaim {
-		needed = shortCoverage
+	if c.quoted {
+		return outcome{Supported, 1, sources, []string{fmt.Sprintf("quoted word for word from %s", label)}, true}
 	}
+	p := c.weigh()
 	said := ""
 	if s := c.closest(claim); s != nil {
-		said = quote(s.text)
+		said = fmt.Sprintf("%s says: %q", label, quote(s.text))
+	}
+	o := outcome{Unsupported, p.supported, sources, nil, false}
+	if c.fresh >= 2 && c.fresh*2 >= c.words {
+		o.score = min(o.score, novelScore)
+	}
+	if c.sameWords() {
+		o.score = max(o.score, sameWordsScore)
+	}
+	issues := c.issues
+	if c.rival != nil {
+		issues = append(slices.Clone(issues), c.rival.issue)
+	}
+	for _, i := range issues {
+		o.reasons = append(o.reasons, fmt.Sprintf("%s: %s", label, i.text))
 	}
 	switch {
-	case c.quoted:
-		return outcome{Supported, 1, sources, []string{fmt.Sprintf("quoted word for word from %s", label)}}
-	case len(c.conflicts) > 0 && c.coverage >= contextCoverage:
-		o := outcome{Contradicted, 0, sources, nil}
-		for _, r := range c.conflicts {
-			o.reasons = append(o.reasons, fmt.Sprintf("%s: %s", label, r))
-		}
-		if said != "" {
-			o.reasons = append(o.reasons, fmt.Sprintf("%s says: %q", label, said))
-		}
-		return o
-	case len(c.missing) > 0 || len(c.conflicts) > 0:
-		o := outcome{Unsupported, 0.4 * c.coverage, sources, nil}
-		for _, r := range append(c.missing, c.conflicts...) {
-			o.reasons = append(o.reasons, fmt.Sprintf("%s: %s", label, r))
-		}
-		return o
-	case c.coverage >= needed:
-		score := weakestSupport + (1-weakestSupport)*(c.coverage-needed)/(1-needed)
-		return outcome{Supported, score, sources, []string{fmt.Sprintf("%s says: %q", label, said)}}
+	case o.score >= 0.5:
+		o.verdict = Supported
+		o.firm = c.coverage >= firmCoverage && len(c.issues) == 0
+	case p.contradicted >= p.unsaid && c.speaksAgainst():
+		o.verdict = Contradicted
+		o.firm = c.coverage >= contextCoverage
+	case len(o.reasons) == 0:
+		o.reasons = append(o.reasons, fmt.Sprintf("%s has %.0f%% of what the claim says, which is not enough", label, 100*c.coverage))
 	}
-	return outcome{Unsupported, 0.4 * c.coverage, sources, []string{
-		fmt.Sprintf("%s has %.0f%% of what the claim says, less than the %.0f%% that support needs", label, 100*c.coverage, 100*needed),
-	}}
+	if said != "" && o.verdict != Unsupported {
+		if o.verdict == Supported {
+			o.reasons = nil
+		}
+		o.reasons = append(o.reasons, said)
+	}
+	return o
+}
+
+// sameWords tells whether the evidence has everything that the claim has and nothing speaks against it.
+func (c *comparison) sameWords() bool {
+	return c.coverage >= 0.99 && c.fresh == 0 && c.disagree == 0 && !c.turned && len(c.issues) == 0 && c.rival == nil
+}
+
+// speaksAgainst tells whether there is something to name that makes the claim
+// false, and not merely that much of it is not there.
+func (c *comparison) speaksAgainst() bool {
+	if c.has(nameMissing) || c.coverage < leastCoverage {
+		return false
+	}
+	for _, i := range c.issues {
+		if i.kind.excludes() || c.coverage >= contextCoverage && (i.kind == scopeUnsaid || i.kind == onlyUnsaid) {
+			return true
+		}
+	}
+	return c.rival != nil || c.turned
 }
 
 func labels(sources []*source) string {

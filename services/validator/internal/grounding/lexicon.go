@@ -1,6 +1,9 @@
 package grounding
 
-import "strings"
+import (
+	_ "embed"
+	"strings"
+)
 
 func wordSet(list string) map[string]bool {
 	set := map[string]bool{}
@@ -12,208 +15,139 @@ func wordSet(list string) map[string]bool {
 
 // stopwords carry no meaning of their own for the comparison.
 var stopwords = wordSet(`a an the this that these those it its itself they them their theirs he him his she her hers we us our you your i me my
-	is are was were be been being am do does did done doing have has had having will would shall should can could may might must
+	is are was were be been being am do does did done doing have has had having will would shall should might
 	and or but if then else so as of at by for from in into on onto to with about over under between through during upon via per within
 	there here which who whom whose what when where why how also too very just only such than both each every any all some same own
 	not no nor never neither none nothing nobody cannot n't without yes s t re ve ll d m
 	i.e e.g a.m p.m etc half according therefore thus hence however moreover furthermore additionally still already currently
 	stated states says said mentions mentioned give gives gave given giving get gets got made make makes up out one ones etc while whereas because although
-	about approximately around roughly nearly almost exactly least most more less fewer much many lot`)
+	about approximately around roughly nearly almost exactly least most more less fewer much lot`)
 
-// synonymGroups are words that stand for one concept. The first names it.
-var synonymGroups = []string{
-	"begin start commence launch initiate kickoff",
-	"end finish conclude terminate stop halt cease",
-	"buy purchase acquire",
-	"cost price charge",
-	"show display present",
-	"use utilize utilise employ",
-	"need require necessitate",
-	"allow permit enable authorise authorize let",
-	"forbid prohibit ban disallow",
-	"increase rise grow climb raise gain",
-	"decrease fall drop declined reduce shrink lower",
-	"large big huge",
-	"small little tiny",
-	"fast quick rapid swift speedy",
-	"error fault failure",
-	"delete remove erase",
-	"create generate produce make build",
-	"store save persist keep retain",
-	"send transmit deliver dispatch",
-	"receive obtain get",
-	"choose select pick",
-	"change modify alter amend edit",
-	"check verify validate examine inspect",
-	"repair fix mend",
-	"staff employee worker personnel",
-	"firm company business enterprise",
-	"customer client",
-	"car vehicle automobile",
-	"doctor physician",
-	"house home dwelling",
-	"lead head manage",
-	"found establish",
-	"locate situate base",
-	"contain include comprise hold",
-	"assist help aid support",
-	"answer reply respond response",
-	"ask request inquire",
-	"maximum max limit cap",
-	"minimum min",
-	"annual yearly",
-	"mandatory compulsory obligatory required",
-	"optional voluntary",
-	"write author compose",
-	"live reside",
-	"earn receive",
-	"pay remunerate settle",
-	"job position",
-	"default preset",
-	"again anew retry",
-	"restart reboot",
-	"replica copy instance",
-	"expire lapse",
-	"appoint name designate",
-	"approve accept endorse",
-	"die perish decease",
-	"film movie",
-	"happen occur",
-	"cancel abort revoke",
-	"document doc file",
-	"database db",
-	"configuration config setting",
-	"documentation docs manual",
-	"notify inform alert tell",
-	"deadline due",
-	"repay reimburse refund",
-	"hire recruit employ",
-	"open inaugurate",
-	"child kid",
-	"holiday vacation",
-}
+// englishText is the word list; its head says what the sections are.
+//
+//go:embed english.txt
+var englishText string
 
-// flipped words are the negation of another word: "forbidden" is "not allowed".
-var flipped = map[string]string{
-	"forbid": "allow", "forbids": "allow", "forbidden": "allow", "forbade": "allow", "prohibit": "allow", "prohibits": "allow", "prohibited": "allow",
-	"disallow": "allow", "disallows": "allow", "disallowed": "allow", "banned": "allow", "bans": "allow",
-	"disable": "enable", "disables": "enable", "disabled": "enable", "unavailable": "available", "unable": "able", "impossible": "possible",
-	"invalid": "valid", "incorrect": "correct", "inaccurate": "accurate", "unsafe": "safe", "insecure": "secure", "unsupported": "support",
-	"unsigned": "signed", "unencrypted": "encrypted", "untrusted": "trusted", "incomplete": "complete", "ineligible": "eligible", "unlimited": "limited",
-	"inactive": "active", "unlikely": "likely", "unnecessary": "necessary", "false": "true", "illegal": "legal", "unauthorised": "authorised",
-	"unauthorized": "authorized", "nonrefundable": "refundable", "unpaid": "paid", "unknown": "known", "unchanged": "changed", "unverified": "verified",
-	"refuse": "accept", "refuses": "accept", "refused": "accept", "reject": "accept", "rejects": "accept", "rejected": "accept",
-	"decline": "accept", "declines": "accept", "deny": "accept", "denies": "accept", "denied": "accept",
-}
-
-// opposites are sets of words of which a statement can mean one at a time.
-var opposites = []string{
-	"increase decrease",
-	"before after",
-	"above below",
-	"maximum minimum",
-	"first second last",
-	"open close",
-	"begin end",
-	"always sometimes rarely",
-	"synchronous asynchronous",
-	"public private",
-	"internal external",
-	"inbound outbound",
-	"incoming outgoing",
-	"upper lower",
-	"ascending descending",
-	"buy sell",
-	"win lose",
-	"north south east west northern southern eastern western",
-	"monday tuesday wednesday thursday friday saturday sunday",
-	"mandatory optional",
-	"success failure",
-	"primary secondary",
-	"left right",
-	"high low",
-	"hourly daily weekly monthly quarterly annual",
-	"short long",
-	"cheap expensive",
-	"old new",
-	"red green blue yellow orange purple black white",
-	"encrypt decrypt",
-	"gas liquid solid",
-	"summer winter spring autumn",
-	"morning afternoon evening night",
-	"male female",
-	"import export",
-	"lend borrow",
-	"gain loss",
-	"fixed variable",
-	"horizontal vertical",
-	"ancient modern",
-	"plural singular",
-	"reader writer",
-	"oldest newest",
-	"highest lowest",
-	"largest smallest",
-	"fast slow",
-}
-
-// irregular forms meet their root here, before endings are taken off.
-var irregular = map[string]string{
-	"began": "begin", "begun": "begin", "bought": "buy", "sold": "sell", "sent": "send", "kept": "keep", "held": "hold", "led": "lead",
-	"wrote": "write", "written": "write", "rose": "rise", "risen": "rise", "grew": "grow", "grown": "grow", "fell": "fall", "fallen": "fall",
-	"lost": "lose", "won": "win", "paid": "pay", "built": "build", "chosen": "choose", "chose": "choose", "took": "take", "taken": "take",
-	"ran": "run", "lent": "lend", "shown": "show", "known": "know", "knew": "know", "children": "child", "people": "person", "men": "man",
-	"women": "woman", "indices": "index", "data": "data", "lay": "lie", "spent": "spend", "left": "left", "born": "bear", "met": "meet",
-	"forbidden": "forbid", "forbade": "forbid", "told": "tell", "found": "find", "founded": "found", "founder": "found", "founds": "found",
-	"thought": "think", "taught": "teach", "came": "come", "went": "go", "gone": "go", "gave": "give", "broke": "break", "broken": "break",
-	"drawn": "draw", "drew": "draw", "driven": "drive", "hidden": "hide", "sought": "seek", "stood": "stand", "understood": "understand",
-}
-
-// lexicon answers which concept a stem belongs to.
+// lexicon answers what words have to do with each other. It is read once and not changed.
 type lexicon struct {
-	concepts map[string]string
-	exclude  map[string]int
+	// senses are the groups of like words that a stem is in.
+	senses map[string][]int
+	// sides are the sets of opposites that a stem, or the head of one of its groups, is in.
+	sides map[string][]int
+	// flipped words are the negation of another word: "forbidden" is "not allowed".
+	flipped map[string]string
+	// irregular forms meet their root here, before endings are taken off.
+	irregular map[string]string
+	// phrases stand for one word, by their first word.
+	phrases map[string][]phrase
+	// light words say little of what a sentence is about.
+	light map[string]bool
 }
 
-var english = newLexicon()
+type phrase struct {
+	words []string
+	means string
+}
 
-func newLexicon() lexicon {
-	l := lexicon{concepts: map[string]string{}, exclude: map[string]int{}}
-	for _, g := range synonymGroups {
-		words := strings.Fields(g)
-		for _, w := range words {
-			if _, taken := l.concepts[stem(w)]; !taken {
-				l.concepts[stem(w)] = stem(words[0])
+var english = newLexicon(englishText)
+
+func newLexicon(text string) lexicon {
+	l := lexicon{
+		senses: map[string][]int{}, sides: map[string][]int{}, flipped: map[string]string{}, irregular: map[string]string{},
+		phrases: map[string][]phrase{}, light: map[string]bool{},
+	}
+	sections := map[string][]string{}
+	section := ""
+	for line := range strings.SplitSeq(text, "\n") {
+		switch {
+		case line == "" || line[0] == '#':
+		case line[0] == '[':
+			section = line
+		default:
+			sections[section] = append(sections[section], line)
+		}
+	}
+	pairs := func(name string, into map[string]string) {
+		for _, line := range sections[name] {
+			for pair := range strings.FieldsSeq(line) {
+				from, to, _ := strings.Cut(pair, "=")
+				into[from] = to
 			}
 		}
 	}
-	for i, g := range opposites {
-		for _, w := range strings.Fields(g) {
-			c := l.concept(w)
-			if _, taken := l.exclude[c]; !taken {
-				l.exclude[c] = i + 1
+	pairs("[deny]", l.flipped)
+	pairs("[irregular]", l.irregular)
+	heads := map[int]string{}
+	for i, line := range sections["[alike]"] {
+		for j, w := range strings.Fields(line) {
+			s := l.plain(w)
+			if j == 0 {
+				heads[i+1] = s
 			}
+			l.senses[s] = append(l.senses[s], i+1)
+		}
+	}
+	direct := map[string][]int{}
+	for i, line := range sections["[oppose]"] {
+		for _, w := range strings.Fields(line) {
+			s := l.plain(w)
+			direct[s] = append(direct[s], i+1)
+		}
+	}
+	for s, groups := range l.senses {
+		for _, g := range groups {
+			l.sides[s] = append(l.sides[s], direct[heads[g]]...)
+		}
+	}
+	for s, sets := range direct {
+		l.sides[s] = append(l.sides[s], sets...)
+	}
+	for _, line := range sections["[phrase]"] {
+		from, to, _ := strings.Cut(line, "=")
+		words := strings.Fields(from)
+		l.phrases[words[0]] = append(l.phrases[words[0]], phrase{words[1:], strings.TrimSpace(to)})
+	}
+	for _, line := range sections["[light]"] {
+		for w := range strings.FieldsSeq(line) {
+			l.light[l.plain(w)] = true
 		}
 	}
 	return l
 }
 
+// plain is the stem of a word as it is written in the list.
+func (l lexicon) plain(word string) string {
+	if root, ok := l.irregular[word]; ok {
+		word = root
+	}
+	return stem(word)
+}
+
+// concept is the stem of a word, or of the word that it denies.
 func (l lexicon) concept(word string) string {
-	if root, ok := flipped[word]; ok {
+	if root, ok := l.flipped[word]; ok {
 		word = root
 	}
-	if root, ok := irregular[word]; ok {
-		word = root
-	}
-	s := stem(word)
-	if c, ok := l.concepts[s]; ok {
-		return c
-	}
-	return s
+	return l.plain(word)
 }
 
 func concept(word string) string { return english.concept(word) }
 
-// opposed tells whether two concepts exclude each other.
+// alike tells whether two stems share a group.
+func alike(a, b string) bool { return common(english.senses[a], english.senses[b]) }
+
+// opposed tells whether two stems exclude each other.
 func opposed(a, b string) bool {
-	return a != b && english.exclude[a] != 0 && english.exclude[a] == english.exclude[b]
+	return a != b && !alike(a, b) && common(english.sides[a], english.sides[b])
+}
+
+func common(a, b []int) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if x == y {
+				return true
+			}
+		}
+	}
+	return false
 }

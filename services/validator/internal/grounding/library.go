@@ -2,6 +2,7 @@ package grounding
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 )
@@ -23,6 +24,8 @@ type source struct {
 	label     string
 	sentences []*sentence
 	heading   *sentence
+	// stems are the words of all its sentences.
+	stems map[string]bool
 	// flat is the text in the form that exact quotes are looked up in.
 	flat string
 }
@@ -31,9 +34,11 @@ func newLibrary(passages []Passage, citations []Citation) *library {
 	l := &library{markers: map[string]*source{}, shapes: map[string]bool{}, explicit: len(citations) > 0}
 	byID := map[string]*source{}
 	for i, p := range passages {
-		s := &source{Passage: p, label: strconv.Itoa(i + 1), flat: flatten(p.Text)}
+		s := &source{Passage: p, label: strconv.Itoa(i + 1), flat: flatten(p.Text), stems: map[string]bool{}}
 		for _, text := range sentences(p.Text) {
-			s.sentences = append(s.sentences, read(text))
+			one := read(text)
+			maps.Copy(s.stems, one.stems)
+			s.sentences = append(s.sentences, one)
 		}
 		s.heading = read(strings.Join(append(append([]string{}, p.HeadingPath...), p.Document), " . "))
 		l.sources = append(l.sources, s)

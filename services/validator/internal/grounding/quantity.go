@@ -35,7 +35,7 @@ var measures = newMeasures(map[string]string{
 	"calendar": "month months 1/1;quarter quarters 3/1;year years yr yrs 12/1;decade decades 120/1;century centuries 1200/1",
 	"length": "m metre metres meter meters 1/1;mm millimetre millimetres millimeter millimeters 1/1000;cm centimetre centimetres centimeter centimeters 1/100;" +
 		"km kilometre kilometres kilometer kilometers 1000/1;ft foot feet 3048/10000;inch inches 254/10000;mile miles mi 1609344/1000;yard yards 9144/10000",
-	"mass":        "kg kilogram kilograms kilo kilos 1/1;g gram grams 1/1000;mg milligram milligrams 1/1000000;t tonne tonnes ton tons 1000/1;lb lbs pound-mass 45359237/100000000",
+	"mass":        "kg kilogram kilograms kilo kilos 1/1;g gram grams 1/1000;mg milligram milligrams 1/1000000;mcg µg microgram micrograms 1/1000000000;t tonne tonnes ton tons 1000/1;lb lbs pound-mass 45359237/100000000",
 	"data":        "byte bytes b 1/1;kb kilobyte kilobytes 1000/1;mb megabyte megabytes 1000000/1;gb gigabyte gigabytes 1000000000/1;tb terabyte terabytes 1000000000000/1;kib 1024/1;mib 1048576/1;gib 1073741824/1;tib 1099511627776/1",
 	"volume":      "l litre litres liter liters 1/1;ml millilitre millilitres milliliter milliliters 1/1000;gallon gallons 3785411784/1000000000",
 	"power":       "w watt watts 1/1;kw kilowatt kilowatts 1000/1;mw megawatt megawatts 1000000/1;gw gigawatt gigawatts 1000000000/1",
@@ -68,6 +68,12 @@ var numberWords = map[string]int64{
 var ordinalWords = map[string]int64{
 	"third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12,
 }
+
+// fractions are shares as sixths of a percent, so that a third is one of 100% as well.
+var fractions = map[string]int64{"third": 200, "quarter": 150, "fifth": 120, "tenth": 60}
+
+// spans stand before "a month" where it is a length of time and not how often.
+var spans = wordSet("for within after in than about of until lasts takes took")
 
 // numbered nouns make the number behind them an ordinal: "day four", "step 3".
 var numbered = wordSet("day week month year step stage phase level chapter section page article paragraph line rule clause round")
@@ -122,6 +128,12 @@ func (s *sentence) quantityAt(i int) (quantity, int, bool) {
 	}
 	q := quantity{at: i}
 	next := i + 1
+	if t.lower == "twice" && s.word(next) == "as" {
+		return quantity{}, 0, false // "twice as fast"
+	}
+	if f, next, ok := s.fractionAt(i); ok {
+		return f, next, true
+	}
 	switch n, isWord := numberWords[t.lower]; {
 	case t.number:
 		digits := strings.NewReplacer(",", "", " ", "", "\u00a0", "").Replace(t.raw)
@@ -137,6 +149,16 @@ func (s *sentence) quantityAt(i int) (quantity, int, bool) {
 				next += 2
 			}
 		}
+	case fractions[t.lower] > 0 && (s.word(i-1) == "a" || s.word(i-1) == "one") && s.word(i+1) != "party":
+		q.value = big.NewRat(fractions[t.lower], 6)
+		q.dimension, q.text = "%", t.raw
+		_, q.rough = s.qualifier(i - 1)
+		t.fact = true
+		return q, next, true
+	case t.lower == "single" && s.word(next) != "sign":
+		q.value = big.NewRat(1, 1)
+	case (t.lower == "a" || t.lower == "an") && spans[s.word(i-1)] && timeLike(measures[s.word(next)].dimension):
+		q.value = big.NewRat(1, 1)
 	case ordinalWords[t.lower] > 0:
 		q.value = big.NewRat(ordinalWords[t.lower], 1)
 		q.dimension, q.text = "ordinal", t.raw
@@ -148,6 +170,7 @@ func (s *sentence) quantityAt(i int) (quantity, int, bool) {
 	if q.value == nil {
 		return quantity{}, 0, false
 	}
+	spelled := t.lower == "a" || t.lower == "an"
 	for {
 		k, ok := scales[s.word(next)]
 		if !ok {
@@ -158,10 +181,16 @@ func (s *sentence) quantityAt(i int) (quantity, int, bool) {
 	}
 	next = s.unit(&q, i, next)
 	q.bound, q.rough = s.qualifier(i)
+	if spelled && q.dimension == "" {
+		return quantity{}, 0, false
+	}
+	if bound := s.qualifiedBehind(next); q.bound == 0 {
+		q.bound = bound
+	}
 	if t.lower == "once" && q.bound == 0 {
 		return quantity{}, 0, false // "once it is signed"
 	}
-	if t.lower == "one" && q.dimension == "" {
+	if t.lower == "one" && q.dimension == "" && s.word(i-1) != "only" {
 		return quantity{}, 0, false // "one of them", "no one"
 	}
 	for _, u := range s.tokens[i:next] {
@@ -243,7 +272,7 @@ func (s *sentence) qualifier(i int) (bound int, rough bool) {
 	}
 	rough = has("about", "approximately", "around", "roughly", "nearly", "almost", "some", "~", "≈", "ca")
 	switch {
-	case has("no more than", "not more than", "no longer than", "at most", "up to", "maximum of", "not exceed", "never exceed", "maximum is", "most"):
+	case has("no more than", "not more than", "no longer than", "at most", "up to", "maximum of", "capped at", "limited to", "limit of", "maximum", "not exceed", "never exceed", "maximum is", "most"):
 		bound = -1
 	case has("no less than", "no fewer than", "not less than", "at least", "minimum of", "minimum is", "least", "≥"):
 		bound = 1
@@ -255,10 +284,57 @@ func (s *sentence) qualifier(i int) (bound int, rough bool) {
 	return bound, rough
 }
 
+// fractionAt reads parts of a unit: "half an hour", "three quarters of an hour",
+// "one and a half years".
+func (s *sentence) fractionAt(i int) (quantity, int, bool) {
+	share, unit := big.NewRat(1, 2), i
+	switch n := numberWords[s.word(i)]; {
+	case s.word(i) == "half" && (s.word(i+1) == "a" || s.word(i+1) == "an"):
+		unit = i + 2
+	case n > 0 && s.word(i+1) == "and" && s.word(i+2) == "a" && s.word(i+3) == "half":
+		share.Add(share, big.NewRat(n, 1))
+		unit = i + 4
+	case s.word(i) == "three" && s.word(i+1) == "quarters" && s.word(i+2) == "of":
+		share, unit = big.NewRat(3, 4), i+4
+	case s.word(i) == "quarter" && s.word(i+1) == "of" && (s.word(i+2) == "a" || s.word(i+2) == "an"):
+		share, unit = big.NewRat(1, 4), i+3
+	default:
+		return quantity{}, 0, false
+	}
+	m, ok := measures[s.word(unit)]
+	if !ok || unit >= len(s.tokens) {
+		return quantity{}, 0, false
+	}
+	q := quantity{at: i, dimension: m.dimension, value: share.Mul(share, big.NewRat(m.num, m.den))}
+	q.bound, q.rough = s.qualifier(i)
+	for _, u := range s.tokens[i : unit+1] {
+		u.fact = true
+	}
+	q.text = s.text[s.tokens[i].start:s.tokens[unit].end]
+	return q, unit + 1, true
+}
+
+// qualifiedBehind reads "or more", "and above" and their like behind a number and its unit.
+func (s *sentence) qualifiedBehind(next int) int {
+	if w := s.word(next); w != "or" && w != "and" {
+		return 0
+	}
+	switch s.word(next + 1) {
+	case "more", "above", "over", "older", "higher", "longer", "later", "greater", "upwards":
+		return 1
+	case "less", "below", "under", "younger", "fewer", "lower", "shorter", "earlier":
+		return -1
+	}
+	return 0
+}
+
 // agrees tells whether the evidence states the quantity that is claimed.
 func (q quantity) agrees(e quantity) bool {
 	if q.dimension != e.dimension && q.dimension != "" && e.dimension != "" {
 		return false
+	}
+	if q.dimension == "calendar" && e.dimension == "" && e.noun == "" && q.plain().Cmp(e.value) == 0 {
+		return true // "16 years" and "aged 16"
 	}
 	if q.dimension != e.dimension && (q.dimension == "ordinal" || e.dimension == "ordinal" || q.noun != "" && e.dimension != "") {
 		return false

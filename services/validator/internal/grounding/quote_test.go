@@ -1,6 +1,9 @@
 package grounding
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 const guide = `# Running
 
@@ -39,7 +42,7 @@ func TestQuotesScoreOne(t *testing.T) {
 
 func TestQuotedCodeIsSupportedThoughUncited(t *testing.T) {
 	findings, err := Check(t.Context(), "```\ngo run ./cmd/research migrate\ngo run ./cmd/research serve\n```", []Passage{{ID: "g", Text: guide}}, nil)
-	if err != nil || len(findings) != 1 || findings[0].Verdict != Uncited || findings[0].Score != 0.85 {
+	if err != nil || len(findings) != 1 || findings[0].Verdict != Uncited || findings[0].Score != 0.95*0.85 {
 		t.Errorf("%+v %v", findings, err)
 	}
 }
@@ -91,8 +94,8 @@ func TestCitationsOfOneClaim(t *testing.T) {
 		{"The fee is 5 EUR [8][9].", Unsupported, 0, "citations [8], [9] do not exist: the passages are [1] to [3]"},
 		{"The fee is 5 EUR [3].", Unsupported, 0.3, "[3] does not say so; [1] does"},
 		{"The fee is 5 EUR [2].", Unsupported, 0.3, "[2] does not say so; [1] does"},
-		{"The fee is 9 EUR [2].", Contradicted, 0, "[2]: the claim says 9 EUR, the passage 7 EUR"},
-		{"The fee is 5 EUR and cards are blue [1][3].", Supported, 1, `[1][3] says: "The fee is 5 EUR."`},
+		{"The fee is 9 EUR [2].", Contradicted, 0.04, "[2]: the claim says 9 EUR, the passage 7 EUR"},
+		{"The fee is 5 EUR and cards are blue [1][3].", Supported, 0.95, `[1][3] says: "The fee is 5 EUR."`},
 	} {
 		findings, err := Check(t.Context(), c.answer, passages, nil)
 		if err != nil || len(findings) != 1 {
@@ -103,7 +106,7 @@ func TestCitationsOfOneClaim(t *testing.T) {
 		for _, r := range f.Reasons {
 			found = found || r == c.reason
 		}
-		if f.Verdict != c.verdict || f.Score != c.score || !found {
+		if f.Verdict != c.verdict || math.Abs(f.Score-c.score) > 0.01 || !found {
 			t.Errorf("%q: %s %v %q, want %s %v %q", c.answer, f.Verdict, f.Score, f.Reasons, c.verdict, c.score, c.reason)
 		}
 	}

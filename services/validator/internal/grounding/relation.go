@@ -23,7 +23,7 @@ func (c *comparison) sequence(claim, s *sentence) bool {
 			continue
 		}
 		if crossed == (q.lower == r.lower) {
-			c.conflicts = append(c.conflicts, fmt.Sprintf("the order around %q is the other way round", r.lower))
+			c.found(orderTurned, fmt.Sprintf("the order around %q is the other way round", r.lower))
 		}
 		return true
 	}
@@ -104,9 +104,9 @@ func (c *comparison) parts(claim *sentence) {
 				}
 			}
 		}
-		if words >= 2 && have/all < partCoverage && words < claim.size() {
+		if from > 0 && words >= 2 && have/all < partCoverage && words < claim.size() {
 			text := claim.text[claim.tokens[from].start:claim.tokens[to-1].end]
-			c.missing = append(c.missing, fmt.Sprintf("%q is not in the passage", strings.TrimLeft(text, ",;:() ")))
+			c.found(partMissing, fmt.Sprintf("%q is not in the passage", strings.TrimLeft(text, ",;:() ")))
 		}
 		from = to
 	}

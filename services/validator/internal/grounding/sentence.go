@@ -96,17 +96,30 @@ func abbreviated(before string, next rune) bool {
 	return abbreviations[lower]
 }
 
-// sentences cuts a passage into plain sentences, block by block.
+// sentences cuts a passage into plain sentences, block by block; a semicolon ends one, too.
 func sentences(text string) []string {
 	var out []string
 	for _, b := range passageBlocks(text, true) {
 		for _, s := range sentenceSpans(b) {
-			if p := plain(b[s.start:s.end]); p != "" {
-				out = append(out, p)
-			}
+			out = append(out, clauses(plain(b[s.start:s.end]))...)
 		}
 	}
 	return out
+}
+
+// clauses cuts a sentence at its semicolons if what they part is long enough to
+// be sentences, and not the cells of a table.
+func clauses(text string) []string {
+	if text == "" {
+		return nil
+	}
+	parts := strings.Split(text, "; ")
+	for _, p := range parts {
+		if len(strings.Fields(p)) < 4 {
+			return []string{text}
+		}
+	}
+	return parts
 }
 
 // passageBlocks is blocks for evidence: headings count, they name the subject.

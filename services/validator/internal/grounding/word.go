@@ -3,6 +3,7 @@ package grounding
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -25,6 +26,10 @@ type token struct {
 	fact bool
 	// negated marks words in the scope of a negation.
 	negated bool
+	// excepted marks words behind "except".
+	excepted bool
+	// senses are the groups of like words that the stem is in.
+	senses []int
 }
 
 // content tells whether the token carries meaning of its own.
@@ -104,17 +109,28 @@ func read(text string) *sentence {
 		}
 		s.addLexeme(raw, m[0], m[1], clause)
 	}
+	s.findPhrases()
 	s.findDates()
 	s.findQuantities()
 	s.findNegations()
+	s.findExceptions()
+	for _, t := range s.tokens {
+		t.senses = english.senses[t.stem] // what it denies may have given it another stem
+	}
 	s.stems = map[string]bool{}
 	for _, t := range s.tokens {
 		if t.content() {
 			s.stems[t.stem] = true
+			for _, g := range english.senses[t.stem] {
+				s.stems[groupKey(g)] = true
+			}
 		}
 	}
 	return s
 }
+
+// groupKey is how a group of like words stands among the stems of a sentence.
+func groupKey(g int) string { return "#" + strconv.Itoa(g) }
 
 // touches tells whether two sentences share a word of meaning or a fact, which
 // is cheap to find out.
@@ -126,6 +142,31 @@ func (s *sentence) touches(o *sentence) bool {
 	}
 	one := evidence{sentences: []*sentence{o}}
 	return slices.ContainsFunc(s.quantities, one.states) || slices.ContainsFunc(s.dates, one.dated)
+}
+
+// findPhrases lets the first word of a phrase stand for all of it.
+func (s *sentence) findPhrases() {
+	for i, t := range s.tokens {
+		for _, p := range english.phrases[t.lower] {
+			if i+len(p.words) >= len(s.tokens) || !s.follows(i+1, p.words) {
+				continue
+			}
+			t.lower, t.stem = p.means, concept(p.means)
+			for _, u := range s.tokens[i+1 : i+1+len(p.words)] {
+				u.lower, u.stem = "", ""
+			}
+			break
+		}
+	}
+}
+
+func (s *sentence) follows(at int, words []string) bool {
+	for k, w := range words {
+		if s.word(at+k) != w {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *sentence) readInside(text string, offset, clause int) {
@@ -152,9 +193,15 @@ func (s *sentence) add(t *token) {
 		t.stem = strings.TrimRight(t.lower, ".:/")
 	case unicode.IsLetter(first):
 		t.stem = concept(t.lower)
+		if base, ok := strings.CutSuffix(t.lower, "less"); ok && len(base) > 3 && !lessWords[t.lower] { // "stateless"
+			t.stem, t.negated = concept(base), true
+		}
 	}
 	s.tokens = append(s.tokens, t)
 }
+
+// lessWords end in less without denying anything.
+var lessWords = wordSet("unless regardless nonetheless nevertheless wireless")
 
 func isNumber(s string) bool {
 	return number.MatchString(s)
@@ -170,6 +217,8 @@ func same(a, b *token) float64 {
 		return 1
 	case a.code || b.code:
 		return 0
+	case common(a.senses, b.senses):
+		return 0.9
 	}
 	x, y := a.stem, b.stem
 	if len(x) > len(y) {
@@ -203,7 +252,7 @@ func stem(w string) string {
 	}
 	for _, end := range []string{"ingly", "edly", "ing", "ed", "ly"} {
 		base, ok := strings.CutSuffix(w, end)
-		if !ok || len(base) < 3 || !strings.ContainsAny(base, "aeiouy") {
+		if !ok || end == "ed" && strings.HasSuffix(base, "e") || len(base) < 3 || !strings.ContainsAny(base, "aeiouy") {
 			continue
 		}
 		w = base

@@ -14,9 +14,9 @@ const brokenFactor = 0.3
 
 // weigh gives the confidence and its reasons.
 //
-// The claims give mean × (1 + weakest) / 2: half of the confidence hangs on the
-// average claim and half on the weakest, so one invented sentence among many
-// sound ones still counts. Without claims it begins at 1 if anything else was
+// The claims give the geometric mean of their average and the weakest of them:
+// one claim alone keeps its score, which is a probability, and one invented
+// sentence among many sound ones still counts. Without claims it begins at 1 if anything else was
 // checked. Every failed assertion and recomputation then scales it by 0.3.
 func (j Judgement) weigh() (float64, []string) {
 	if len(j.Claims)+len(j.Assertions)+len(j.Computations) == 0 {
@@ -30,7 +30,7 @@ func (j Judgement) weigh() (float64, []string) {
 			sum += c.Score
 			weakest = min(weakest, c.Score)
 		}
-		confidence = sum / float64(len(j.Claims)) * (1 + weakest) / 2
+		confidence = math.Sqrt(sum / float64(len(j.Claims)) * weakest)
 	}
 	for _, verdict := range []grounding.Verdict{grounding.Contradicted, grounding.Unsupported} {
 		for i, c := range j.Claims {
