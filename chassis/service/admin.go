@@ -56,7 +56,8 @@ func summary(r *taskstore.Record) *adminv1.TaskSummary {
 		Note: agent.TextOf(r.Task.GetStatus().GetMessage().GetParts()), Principal: r.Info.Principal.Key(), Caller: r.Info.Caller,
 		CreatedAt: timestamppb.New(r.CreatedAt), StatusAt: r.Task.GetStatus().GetTimestamp(), Version: r.Version, Owner: r.RunOwner,
 		TraceId: r.Info.TraceID, ParentTaskId: r.Info.ParentTask, RootTaskId: r.RootTask,
-		Plan: r.Task.GetMetadata().GetFields()[ext.Plan].GetStructValue(),
+		Plan:   r.Task.GetMetadata().GetFields()[ext.Plan].GetStructValue(),
+		Models: r.Task.GetMetadata().GetFields()[ext.Models].GetStructValue(),
 	}
 	if h := r.Task.GetHistory(); len(h) > 0 {
 		s.Request = agent.Brief(h[0].GetParts(), shortened)

@@ -563,7 +563,10 @@ type TaskSummary struct {
 	ParentTaskId string                 `protobuf:"bytes,15,opt,name=parent_task_id,json=parentTaskId,proto3" json:"parent_task_id,omitempty"`
 	RootTaskId   string                 `protobuf:"bytes,16,opt,name=root_task_id,json=rootTaskId,proto3" json:"root_task_id,omitempty"`
 	// The plan behind the task as its metadata shows it (urn:sabha:ext:plan:v1); absent without one.
-	Plan          *structpb.Struct `protobuf:"bytes,17,opt,name=plan,proto3" json:"plan,omitempty"`
+	Plan *structpb.Struct `protobuf:"bytes,17,opt,name=plan,proto3" json:"plan,omitempty"`
+	// What language models did for the task, as its metadata shows it (urn:sabha:ext:models:v1);
+	// absent for nothing.
+	Models        *structpb.Struct `protobuf:"bytes,18,opt,name=models,proto3" json:"models,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -713,6 +716,13 @@ func (x *TaskSummary) GetRootTaskId() string {
 func (x *TaskSummary) GetPlan() *structpb.Struct {
 	if x != nil {
 		return x.Plan
+	}
+	return nil
+}
+
+func (x *TaskSummary) GetModels() *structpb.Struct {
+	if x != nil {
+		return x.Models
 	}
 	return nil
 }
@@ -2126,7 +2136,7 @@ const file_sabha_admin_v1_admin_proto_rawDesc = "" +
 	"countsMore\x1a9\n" +
 	"\vCountsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x96\x04\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xc7\x04\n" +
 	"\vTaskSummary\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -2148,7 +2158,8 @@ const file_sabha_admin_v1_admin_proto_rawDesc = "" +
 	"\x0eparent_task_id\x18\x0f \x01(\tR\fparentTaskId\x12 \n" +
 	"\froot_task_id\x18\x10 \x01(\tR\n" +
 	"rootTaskId\x12+\n" +
-	"\x04plan\x18\x11 \x01(\v2\x17.google.protobuf.StructR\x04plan\"m\n" +
+	"\x04plan\x18\x11 \x01(\v2\x17.google.protobuf.StructR\x04plan\x12/\n" +
+	"\x06models\x18\x12 \x01(\v2\x17.google.protobuf.StructR\x06models\"m\n" +
 	"\x15ListDeadPushesRequest\x12\x18\n" +
 	"\aservice\x18\x01 \x01(\tR\aservice\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
@@ -2328,46 +2339,47 @@ var file_sabha_admin_v1_admin_proto_depIdxs = []int32{
 	32, // 5: sabha.admin.v1.TaskSummary.created_at:type_name -> google.protobuf.Timestamp
 	32, // 6: sabha.admin.v1.TaskSummary.status_at:type_name -> google.protobuf.Timestamp
 	33, // 7: sabha.admin.v1.TaskSummary.plan:type_name -> google.protobuf.Struct
-	11, // 8: sabha.admin.v1.ListDeadPushesResponse.pushes:type_name -> sabha.admin.v1.DeadPush
-	32, // 9: sabha.admin.v1.DeadPush.disabled_at:type_name -> google.protobuf.Timestamp
-	16, // 10: sabha.admin.v1.ListHopsResponse.hops:type_name -> sabha.admin.v1.Hop
-	32, // 11: sabha.admin.v1.Hop.started_at:type_name -> google.protobuf.Timestamp
-	32, // 12: sabha.admin.v1.Hop.ended_at:type_name -> google.protobuf.Timestamp
-	8,  // 13: sabha.admin.v1.GetTaskResponse.summary:type_name -> sabha.admin.v1.TaskSummary
-	21, // 14: sabha.admin.v1.ListEventsResponse.events:type_name -> sabha.admin.v1.TaskEvent
-	32, // 15: sabha.admin.v1.TaskEvent.at:type_name -> google.protobuf.Timestamp
-	24, // 16: sabha.admin.v1.CancelTasksResponse.outcomes:type_name -> sabha.admin.v1.CancelOutcome
-	31, // 17: sabha.admin.v1.GetFiguresResponse.tasks:type_name -> sabha.admin.v1.GetFiguresResponse.TasksEntry
-	27, // 18: sabha.admin.v1.GetFiguresResponse.buckets:type_name -> sabha.admin.v1.Bucket
-	28, // 19: sabha.admin.v1.GetFiguresResponse.skills:type_name -> sabha.admin.v1.SkillFigures
-	32, // 20: sabha.admin.v1.Bucket.from:type_name -> google.protobuf.Timestamp
-	6,  // 21: sabha.admin.v1.AdminService.ListTasks:input_type -> sabha.admin.v1.ListTasksRequest
-	14, // 22: sabha.admin.v1.AdminService.ListHops:input_type -> sabha.admin.v1.ListHopsRequest
-	9,  // 23: sabha.admin.v1.AdminService.ListDeadPushes:input_type -> sabha.admin.v1.ListDeadPushesRequest
-	12, // 24: sabha.admin.v1.AdminService.ResendPush:input_type -> sabha.admin.v1.ResendPushRequest
-	4,  // 25: sabha.admin.v1.AdminService.GetCard:input_type -> sabha.admin.v1.GetCardRequest
-	17, // 26: sabha.admin.v1.AdminService.GetTask:input_type -> sabha.admin.v1.GetTaskRequest
-	19, // 27: sabha.admin.v1.AdminService.ListEvents:input_type -> sabha.admin.v1.ListEventsRequest
-	22, // 28: sabha.admin.v1.AdminService.CancelTasks:input_type -> sabha.admin.v1.CancelTasksRequest
-	25, // 29: sabha.admin.v1.AdminService.GetFigures:input_type -> sabha.admin.v1.GetFiguresRequest
-	2,  // 30: sabha.admin.v1.AdminService.Watch:input_type -> sabha.admin.v1.WatchRequest
-	0,  // 31: sabha.admin.v1.AdminService.GetStates:input_type -> sabha.admin.v1.GetStatesRequest
-	7,  // 32: sabha.admin.v1.AdminService.ListTasks:output_type -> sabha.admin.v1.ListTasksResponse
-	15, // 33: sabha.admin.v1.AdminService.ListHops:output_type -> sabha.admin.v1.ListHopsResponse
-	10, // 34: sabha.admin.v1.AdminService.ListDeadPushes:output_type -> sabha.admin.v1.ListDeadPushesResponse
-	13, // 35: sabha.admin.v1.AdminService.ResendPush:output_type -> sabha.admin.v1.ResendPushResponse
-	5,  // 36: sabha.admin.v1.AdminService.GetCard:output_type -> sabha.admin.v1.GetCardResponse
-	18, // 37: sabha.admin.v1.AdminService.GetTask:output_type -> sabha.admin.v1.GetTaskResponse
-	20, // 38: sabha.admin.v1.AdminService.ListEvents:output_type -> sabha.admin.v1.ListEventsResponse
-	23, // 39: sabha.admin.v1.AdminService.CancelTasks:output_type -> sabha.admin.v1.CancelTasksResponse
-	26, // 40: sabha.admin.v1.AdminService.GetFigures:output_type -> sabha.admin.v1.GetFiguresResponse
-	3,  // 41: sabha.admin.v1.AdminService.Watch:output_type -> sabha.admin.v1.WatchResponse
-	1,  // 42: sabha.admin.v1.AdminService.GetStates:output_type -> sabha.admin.v1.GetStatesResponse
-	32, // [32:43] is the sub-list for method output_type
-	21, // [21:32] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	33, // 8: sabha.admin.v1.TaskSummary.models:type_name -> google.protobuf.Struct
+	11, // 9: sabha.admin.v1.ListDeadPushesResponse.pushes:type_name -> sabha.admin.v1.DeadPush
+	32, // 10: sabha.admin.v1.DeadPush.disabled_at:type_name -> google.protobuf.Timestamp
+	16, // 11: sabha.admin.v1.ListHopsResponse.hops:type_name -> sabha.admin.v1.Hop
+	32, // 12: sabha.admin.v1.Hop.started_at:type_name -> google.protobuf.Timestamp
+	32, // 13: sabha.admin.v1.Hop.ended_at:type_name -> google.protobuf.Timestamp
+	8,  // 14: sabha.admin.v1.GetTaskResponse.summary:type_name -> sabha.admin.v1.TaskSummary
+	21, // 15: sabha.admin.v1.ListEventsResponse.events:type_name -> sabha.admin.v1.TaskEvent
+	32, // 16: sabha.admin.v1.TaskEvent.at:type_name -> google.protobuf.Timestamp
+	24, // 17: sabha.admin.v1.CancelTasksResponse.outcomes:type_name -> sabha.admin.v1.CancelOutcome
+	31, // 18: sabha.admin.v1.GetFiguresResponse.tasks:type_name -> sabha.admin.v1.GetFiguresResponse.TasksEntry
+	27, // 19: sabha.admin.v1.GetFiguresResponse.buckets:type_name -> sabha.admin.v1.Bucket
+	28, // 20: sabha.admin.v1.GetFiguresResponse.skills:type_name -> sabha.admin.v1.SkillFigures
+	32, // 21: sabha.admin.v1.Bucket.from:type_name -> google.protobuf.Timestamp
+	6,  // 22: sabha.admin.v1.AdminService.ListTasks:input_type -> sabha.admin.v1.ListTasksRequest
+	14, // 23: sabha.admin.v1.AdminService.ListHops:input_type -> sabha.admin.v1.ListHopsRequest
+	9,  // 24: sabha.admin.v1.AdminService.ListDeadPushes:input_type -> sabha.admin.v1.ListDeadPushesRequest
+	12, // 25: sabha.admin.v1.AdminService.ResendPush:input_type -> sabha.admin.v1.ResendPushRequest
+	4,  // 26: sabha.admin.v1.AdminService.GetCard:input_type -> sabha.admin.v1.GetCardRequest
+	17, // 27: sabha.admin.v1.AdminService.GetTask:input_type -> sabha.admin.v1.GetTaskRequest
+	19, // 28: sabha.admin.v1.AdminService.ListEvents:input_type -> sabha.admin.v1.ListEventsRequest
+	22, // 29: sabha.admin.v1.AdminService.CancelTasks:input_type -> sabha.admin.v1.CancelTasksRequest
+	25, // 30: sabha.admin.v1.AdminService.GetFigures:input_type -> sabha.admin.v1.GetFiguresRequest
+	2,  // 31: sabha.admin.v1.AdminService.Watch:input_type -> sabha.admin.v1.WatchRequest
+	0,  // 32: sabha.admin.v1.AdminService.GetStates:input_type -> sabha.admin.v1.GetStatesRequest
+	7,  // 33: sabha.admin.v1.AdminService.ListTasks:output_type -> sabha.admin.v1.ListTasksResponse
+	15, // 34: sabha.admin.v1.AdminService.ListHops:output_type -> sabha.admin.v1.ListHopsResponse
+	10, // 35: sabha.admin.v1.AdminService.ListDeadPushes:output_type -> sabha.admin.v1.ListDeadPushesResponse
+	13, // 36: sabha.admin.v1.AdminService.ResendPush:output_type -> sabha.admin.v1.ResendPushResponse
+	5,  // 37: sabha.admin.v1.AdminService.GetCard:output_type -> sabha.admin.v1.GetCardResponse
+	18, // 38: sabha.admin.v1.AdminService.GetTask:output_type -> sabha.admin.v1.GetTaskResponse
+	20, // 39: sabha.admin.v1.AdminService.ListEvents:output_type -> sabha.admin.v1.ListEventsResponse
+	23, // 40: sabha.admin.v1.AdminService.CancelTasks:output_type -> sabha.admin.v1.CancelTasksResponse
+	26, // 41: sabha.admin.v1.AdminService.GetFigures:output_type -> sabha.admin.v1.GetFiguresResponse
+	3,  // 42: sabha.admin.v1.AdminService.Watch:output_type -> sabha.admin.v1.WatchResponse
+	1,  // 43: sabha.admin.v1.AdminService.GetStates:output_type -> sabha.admin.v1.GetStatesResponse
+	33, // [33:44] is the sub-list for method output_type
+	22, // [22:33] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_sabha_admin_v1_admin_proto_init() }

@@ -124,3 +124,19 @@ func TestDurationsReadWell(t *testing.T) {
 		wants(t, text(t, page.TaskTimeline(d)), "|+0.000 s|"+want+"|")
 	}
 }
+
+func TestATaskTellsWhatModelsDidForIt(t *testing.T) {
+	d := page.Detail{Task: planned(), Now: noon.Add(10 * time.Second)}
+	d.Task.Models = request.Models{Drafted: true, Name: "small", Repairs: 1, Calls: 3, Read: 12345, Wrote: 678, Cost: 0.001234, Currency: "USD"}
+	got := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(html(t, page.TaskPlan(d)), " ")
+	got = strings.Join(strings.Fields(got), " ")
+	for _, want := range []string{"Plan drafted by small 1 time put right", "Models used 3 calls, 12 345 tokens read, 678 written, 0.00123 USD"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in %.600s", want, got)
+		}
+	}
+	d.Task.Models = request.Models{Note: "The built-in plan is used: the model could not be reached."}
+	if got := html(t, page.TaskPlan(d)); !strings.Contains(got, d.Task.Models.Note) || strings.Contains(got, "Models used") {
+		t.Error("why the built-in plan is used is not told")
+	}
+}

@@ -69,6 +69,15 @@ func progress(p request.Plan) string {
 	return strings.Join(parts, ", ")
 }
 
+// modelsUsed says what all calls of models for a task came to.
+func modelsUsed(m request.Models) string {
+	words := counted(int(m.Calls), "call", "calls") + ", " + number(m.Read) + " tokens read, " + number(m.Wrote) + " written"
+	if m.Cost > 0 {
+		words += ", " + strconv.FormatFloat(m.Cost, 'g', 3, 64) + " " + m.Currency
+	}
+	return words
+}
+
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

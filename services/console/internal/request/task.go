@@ -23,6 +23,7 @@ type Task struct {
 	Replica          string
 	Created, Changed time.Time
 	Plan             Plan
+	Models           Models
 }
 
 // OfSummary reads a task from the contract.
@@ -30,7 +31,7 @@ func OfSummary(s *adminv1.TaskSummary) Task {
 	return Task{
 		ID: s.GetId(), ContextID: s.GetContextId(), TraceID: s.GetTraceId(), Agent: s.GetAgent(), Skill: s.GetSkill(), State: FromWire(s.GetState()),
 		Note: strings.TrimSpace(s.GetNote()), Text: strings.TrimSpace(s.GetRequest()), Principal: Principal(s.GetPrincipal()), Who: s.GetPrincipal(), Caller: s.GetCaller(),
-		Replica: s.GetOwner(), Created: at(s.GetCreatedAt()), Changed: at(s.GetStatusAt()), Plan: ofMetadata(s.GetPlan()),
+		Replica: s.GetOwner(), Created: at(s.GetCreatedAt()), Changed: at(s.GetStatusAt()), Plan: ofMetadata(s.GetPlan()), Models: modelsOf(s.GetModels()),
 	}
 }
 
