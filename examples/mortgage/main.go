@@ -36,7 +36,7 @@ func run(ctx context.Context, s settings, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = b.close(err) }()
-	for _, act := range []func(context.Context) error{b.partner, b.salaried, b.selfEmployed, b.withdrawn, b.withoutConsent} {
+	for _, act := range []func(context.Context) error{b.partner, b.salaried, b.selfEmployed, b.withdrawn, b.withdrawnLate, b.withoutConsent} {
 		if err := act(ctx); err != nil {
 			return err
 		}
