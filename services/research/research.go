@@ -107,5 +107,5 @@ func (c collection) Document(ctx context.Context, name string) (*library.Documen
 
 // Changes implements a2aagent.Library.
 func (c collection) Changes(ctx context.Context, after library.Cursor, limit int) ([]library.Change, error) {
-	return c.store.Changes(ctx, c.name, after, limit)
+	return c.store.ListChanges(ctx, c.name, after, limit)
 }

@@ -59,9 +59,9 @@ func passagesOf(ctx context.Context, tx *sql.Tx, collection, name string) ([]lib
 	return passages, rows.Err()
 }
 
-// Changes lists at most so many documents that were added or changed after a place, the
+// ListChanges lists at most so many documents that were added or changed after a place, the
 // oldest change first.
-func (s *Store) Changes(ctx context.Context, collection string, after library.Cursor, limit int) ([]library.Change, error) {
+func (s *Store) ListChanges(ctx context.Context, collection string, after library.Cursor, limit int) ([]library.Change, error) {
 	rows, err := s.db.Read.QueryContext(ctx,
 		`SELECT name, title, digest, ingested_at, version FROM documents
 		 WHERE collection = $1 AND (version > $2 OR (version = $2 AND name > $3)) ORDER BY version, name LIMIT $4`,

@@ -41,7 +41,7 @@ func TestChangesAreReadInPieces(t *testing.T) {
 		}
 		read := func(after library.Cursor, limit int) (names []string, last library.Cursor) {
 			t.Helper()
-			changes, err := s.Changes(t.Context(), "docs", after, limit)
+			changes, err := s.ListChanges(t.Context(), "docs", after, limit)
 			if err != nil {
 				t.Fatal(err)
 			}
