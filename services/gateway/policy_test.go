@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	executorv1 "sabha.dev/gen/sabha/executor/v1"
 	partnersv1 "sabha.dev/gen/sabha/partners/v1"
 	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 	registryv1 "sabha.dev/gen/sabha/registry/v1"
@@ -98,6 +99,9 @@ var decided = map[string]who{
 	partnersv1.ContractService_ListRuns_FullMethodName:               people,
 	partnersv1.ContractService_GetVerdict_FullMethodName:             people,
 	partnersv1.ContractService_Rebaseline_FullMethodName:             people,
+	executorv1.ToolService_ListTools_FullMethodName:                  people,
+	executorv1.ToolService_GetTool_FullMethodName:                    people,
+	executorv1.ToolService_DecideTool_FullMethodName:                 people,
 	registryv1.RegistryService_RegisterPartner_FullMethodName:        people,
 	registryv1.RegistryService_GetPartner_FullMethodName:             people,
 	registryv1.RegistryService_ListPartners_FullMethodName:           people,

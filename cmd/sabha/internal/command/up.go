@@ -22,6 +22,7 @@ import (
 	"sabha.dev/chassis/service"
 	"sabha.dev/chassis/sqldb"
 	"sabha.dev/cmd/sabha/platform"
+	"sabha.dev/services/executor"
 	"sabha.dev/services/planner"
 	"sabha.dev/services/research"
 )
@@ -39,6 +40,7 @@ func (r *run) up() *cobra.Command {
 		level slog.Level
 		ratio float64
 		kap   string
+		mcp   string
 	)
 	c := &cobra.Command{
 		Use: "up", Short: "Run the whole platform in this process until it is stopped", Args: exactly(0),
@@ -55,6 +57,12 @@ makes an API key and an account of the console, and prints both once. Ctrl-C sto
 			if kap != "" {
 				if err := service.Load(kap, &o.KAP); err != nil {
 					return usagef("--kap: %v", err)
+				}
+			}
+			if mcp != "" {
+				o.MCP = &executor.MCP{}
+				if err := service.Load(mcp, o.MCP); err != nil {
+					return usagef("--mcp: %v", err)
 				}
 			}
 			o.Model = model
@@ -79,6 +87,7 @@ makes an API key and an account of the console, and prints both once. Ctrl-C sto
 	f.StringVar(&o.Thresholds, "thresholds", "", "file that says how sure the validator must be by product and risk, instead of 0.7 for all")
 	f.StringVar(&o.Agreements, "agreements", "", "folder of operating agreements with partners, one file each")
 	f.StringVar(&kap, "kap", "", "file that says what agents of other organisations are offered over KAP, instead of one capability that asks")
+	f.StringVar(&mcp, "mcp", "", "file that names MCP servers whose tools may be called, as the executor's section mcp does")
 	f.StringSliceVar(&o.PushAllow, "push-allow", nil, "networks that webhooks may be in beside public ones, as CIDRs (127.0.0.0/8 for this machine)")
 	f.StringVar(&model.BaseURL, "model-url", "", "base URL of a language model's endpoint, which plans open requests and writes answers (without one answers are quoted)")
 	f.StringVar(&model.Name, "model", "", "name of the model at --model-url")

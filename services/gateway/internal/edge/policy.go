@@ -8,6 +8,7 @@ import (
 
 	"sabha.dev/chassis/identity"
 	adminv1 "sabha.dev/gen/sabha/admin/v1"
+	executorv1 "sabha.dev/gen/sabha/executor/v1"
 	partnersv1 "sabha.dev/gen/sabha/partners/v1"
 	plannerv1 "sabha.dev/gen/sabha/planner/v1"
 	registryv1 "sabha.dev/gen/sabha/registry/v1"
@@ -71,7 +72,7 @@ func makePolicy() map[string]rule {
 			p["/"+s.ServiceName+"/"+m.MethodName] = rule{scopes: identity.Roles()} // the service knows who may do what
 		}
 	}
-	for _, s := range []grpc.ServiceDesc{registryv1.RegistryService_ServiceDesc, partnersv1.AttainmentService_ServiceDesc, partnersv1.ContractService_ServiceDesc, partnersv1.CrossingService_ServiceDesc} {
+	for _, s := range []grpc.ServiceDesc{executorv1.ToolService_ServiceDesc, registryv1.RegistryService_ServiceDesc, partnersv1.AttainmentService_ServiceDesc, partnersv1.ContractService_ServiceDesc, partnersv1.CrossingService_ServiceDesc} {
 		for _, m := range s.Methods {
 			p["/"+s.ServiceName+"/"+m.MethodName] = rule{scopes: identity.Roles()}
 		}
