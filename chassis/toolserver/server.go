@@ -32,10 +32,6 @@ type Config struct {
 
 // New makes a server of tools. Two tools of one name give *tool.Duplicate.
 func New(c Config, tools ...*tool.Tool) (*mcp.Server, error) {
-	set, err := tool.NewSet(tools...)
-	if err != nil {
-		return nil, err
-	}
 	options := &mcp.ServerOptions{
 		Instructions: c.Instructions,
 		Logger:       c.Log,
@@ -43,11 +39,10 @@ func New(c Config, tools ...*tool.Tool) (*mcp.Server, error) {
 		SetCacheable: c.cacheable,
 	}
 	if c.Sessions != nil {
-		options.GetSessionID = c.Sessions.id
+		options.GetSessionID = c.Sessions.NewID
 	}
 	server := mcp.NewServer(&mcp.Implementation{Name: c.Name, Title: c.Title, Version: c.Release}, options)
-	Add(server, set.All()...)
-	return server, nil
+	return server, Add(server, tools...)
 }
 
 // cacheable says for whom a list is.
@@ -57,11 +52,16 @@ func (c Config) cacheable(_ context.Context, _ mcp.Request, kept *mcp.Cacheable)
 	}
 }
 
-// Add adds tools of a set to a server.
-func Add(server *mcp.Server, tools ...*tool.Tool) {
-	for _, t := range tools {
+// Add adds tools to a server that has none yet. Two of one name give *tool.Duplicate.
+func Add(server *mcp.Server, tools ...*tool.Tool) error {
+	set, err := tool.NewSet(tools...)
+	if err != nil {
+		return err
+	}
+	for _, t := range set.All() {
 		server.AddTool(described(t.Definition), handler(t))
 	}
+	return nil
 }
 
 func described(d tool.Definition) *mcp.Tool {

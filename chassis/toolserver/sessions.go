@@ -37,7 +37,8 @@ func NewSessions(most int, idle time.Duration, holds func(*http.Request) bool, c
 	return &Sessions{idle: idle, most: most, holds: holds, clock: c, mark: rand.Text()[:8] + "-", seen: map[string]time.Time{}}
 }
 
-func (s *Sessions) id() string { return s.mark + rand.Text() }
+// NewID is the id of a session that begins (mcp.ServerOptions.GetSessionID).
+func (s *Sessions) NewID() string { return s.mark + rand.Text() }
 
 // own tells whether a session is, or was, one of this replica.
 func (s *Sessions) own(id string) bool { return s != nil && strings.HasPrefix(id, s.mark) }
