@@ -50,3 +50,13 @@ func TestUpOffersWhatAFileSaysOverKAP(t *testing.T) {
 		t.Errorf("a key that is not known: %s", u.err.String())
 	}
 }
+
+func TestWhatMayLeaveToAModelIsCheckedBeforeTheStart(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "model.yaml")
+	if err := os.WriteFile(file, []byte("default: hide\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if u := newUser(""); u.run(t.Context(), "up", "--model-disclosure", file) != 2 || !strings.Contains(u.err.String(), `:1: default: "hide" is unknown`) {
+		t.Errorf("a word that is not known: %s", u.err.String())
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sabha.dev/chassis/egress"
+	"sabha.dev/chassis/outlet"
 	"sabha.dev/chassis/service"
 	"sabha.dev/chassis/sqldb"
 	"sabha.dev/cmd/sabha/platform"
@@ -41,6 +42,7 @@ func (r *run) up() *cobra.Command {
 		ratio float64
 		kap   string
 		mcp   string
+		leave string
 	)
 	c := &cobra.Command{
 		Use: "up", Short: "Run the whole platform in this process until it is stopped", Args: exactly(0),
@@ -63,6 +65,15 @@ makes an API key and an account of the console, and prints both once. Ctrl-C sto
 				o.MCP = &executor.MCP{}
 				if err := service.Load(mcp, o.MCP); err != nil {
 					return usagef("--mcp: %v", err)
+				}
+			}
+			if leave != "" {
+				raw, err := os.ReadFile(leave)
+				if err == nil {
+					model.Disclosure, err = outlet.ParsePolicy(leave, raw)
+				}
+				if err != nil {
+					return usagef("--model-disclosure: %v", err)
 				}
 			}
 			o.Model = model
@@ -93,6 +104,7 @@ makes an API key and an account of the console, and prints both once. Ctrl-C sto
 	f.StringVar(&model.Name, "model", "", "name of the model at --model-url")
 	f.StringVar(&model.Provider, "model-provider", "", "whose API --model-url speaks: openai (chat completions) or anthropic (messages) (default openai)")
 	f.StringVar(&model.KeyFile, "model-key-file", "", "file that holds the API key for --model-url")
+	f.StringVar(&leave, "model-disclosure", "", "file that says what may leave to --model-url, as a section disclosure says it (default values as tokens, no secrets)")
 	f.StringVar(&o.OTLP, "otlp", "", "URL of a collector that takes spans by OTLP over gRPC, such as http://localhost:4317")
 	f.Float64Var(&ratio, "trace-ratio", 1, "part of the traces that begin here which are recorded, 0 to 1")
 	f.TextVar(&level, "log", slog.LevelWarn, "least level that is logged: debug, info, warn, error")
