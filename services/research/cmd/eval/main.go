@@ -26,7 +26,15 @@ func main() {
 	corpus := flag.String("corpus", "", "folder of documents")
 	file := flag.String("questions", "", "JSON list of questions; the built-in ones about A2A when empty")
 	least := flag.Float64("least", 0, "exit with 1 when the share answered within five passages is below this, 0-1")
+	passages := flag.Int("scale", 0, "measure speed and memory with so many invented passages instead")
 	flag.Parse()
+	if *passages > 0 {
+		if err := scale(context.Background(), *passages, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "eval:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *corpus == "" {
 		fmt.Fprintln(os.Stderr, "eval: -corpus is missing; name a folder of documents")
 		os.Exit(2)

@@ -34,3 +34,15 @@ func TestEvalTellsWhatIsMissing(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestScalePrintsItsFigures(t *testing.T) {
+	var out strings.Builder
+	if err := scale(t.Context(), 40, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"ingestion, 40 passages: ", "index read from the rows: ", "search p95: ", "after a change of one document: ", "memory at most: "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in %s", want, out.String())
+		}
+	}
+}

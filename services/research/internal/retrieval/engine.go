@@ -49,7 +49,7 @@ func (e *Engine) Search(ctx context.Context, q Query) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	judged, err := e.judge(ctx, found, reranked)
+	judged, err := e.judge(ctx, found, max(reranked, q.Limit))
 	if err != nil {
 		return nil, err
 	}

@@ -76,17 +76,15 @@ func (s *shelf) Changes(_ context.Context, _ string, after int64, to retrieval.R
 	return s.generation, nil
 }
 
-func (s *shelf) Passages(_ context.Context, _, document string, version int64, ordinals []int) ([]chunk.Chunk, error) {
+func (s *shelf) Passages(_ context.Context, _ string, places []retrieval.Place) ([]retrieval.Read, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads++
-	d := s.documents[document]
-	if d.Version != version {
-		return nil, nil
-	}
-	var out []chunk.Chunk
-	for _, o := range ordinals {
-		out = append(out, d.Passages[o].Chunk)
+	var out []retrieval.Read
+	for _, p := range places {
+		if d := s.documents[p.Document]; d.Version == p.Version {
+			out = append(out, retrieval.Read{Place: p, Chunk: d.Passages[p.Ordinal].Chunk})
+		}
 	}
 	return out, nil
 }

@@ -13,7 +13,7 @@ import (
 
 // reranked is how many of the passages found are read and put in their last
 // order.
-const reranked = 60
+const reranked = 40
 
 // judged is a passage that was found and read.
 type judged struct {
@@ -79,39 +79,30 @@ func analyse(d *entry, c chunk.Chunk) *analysed {
 // read gives the passages of candidates, nil for one that is no more.
 func (e *Engine) read(ctx context.Context, batch []candidate) ([]*analysed, error) {
 	out := make([]*analysed, len(batch))
-	missing := map[*entry][]int{} // ordinals
+	var missing []Place
+	at := map[Place]int{}
 	for i, c := range batch {
-		if out[i] = e.texts.get(c.key()); out[i] == nil {
-			missing[c.document] = append(missing[c.document], c.ordinal)
+		if out[i] = e.texts.get(c.place()); out[i] == nil {
+			missing = append(missing, c.place())
+			at[c.place()] = i
 		}
 	}
-	for d, ordinals := range missing {
-		slices.Sort(ordinals)
-		chunks, err := e.source.Passages(ctx, e.collection, d.Name, d.Version, ordinals)
-		if err != nil {
-			return nil, fmt.Errorf("read passages of %q: %w", d.Name, err)
-		}
-		for _, c := range chunks {
-			a := analyse(d, c)
-			e.texts.put(key{d.Name, d.Version, c.Ordinal}, a)
-			for i := range batch {
-				if batch[i].document == d && batch[i].ordinal == c.Ordinal {
-					out[i] = a
-				}
-			}
-		}
+	if len(missing) == 0 {
+		return out, nil
+	}
+	passages, err := e.source.Passages(ctx, e.collection, missing)
+	if err != nil {
+		return nil, fmt.Errorf("read passages: %w", err)
+	}
+	for _, p := range passages {
+		i := at[p.Place]
+		out[i] = analyse(batch[i].document, p.Chunk)
+		e.texts.put(p.Place, out[i])
 	}
 	return out, nil
 }
 
-// key names a passage for ever: a document that changes gets another version.
-type key struct {
-	document string
-	version  int64
-	ordinal  int
-}
-
-func (c candidate) key() key { return key{c.document.Name, c.document.Version, c.ordinal} }
+func (c candidate) place() Place { return Place{c.document.Name, c.document.Version, c.ordinal} }
 
 // cached is how many passages each half of the cache holds, some 10 MB.
 const cached = 2048
@@ -120,10 +111,10 @@ const cached = 2048
 // its newer half fills up is dropped.
 type cache struct {
 	mu         sync.Mutex
-	newer, old map[key]*analysed
+	newer, old map[Place]*analysed
 }
 
-func (c *cache) get(k key) *analysed {
+func (c *cache) get(k Place) *analysed {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a := c.newer[k]; a != nil {
@@ -136,15 +127,15 @@ func (c *cache) get(k key) *analysed {
 	return nil
 }
 
-func (c *cache) put(k key, a *analysed) {
+func (c *cache) put(k Place, a *analysed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.keep(k, a)
 }
 
-func (c *cache) keep(k key, a *analysed) {
+func (c *cache) keep(k Place, a *analysed) {
 	if c.newer == nil || len(c.newer) >= cached {
-		c.newer, c.old = map[key]*analysed{}, c.newer
+		c.newer, c.old = map[Place]*analysed{}, c.newer
 	}
 	c.newer[k] = a
 }

@@ -27,9 +27,10 @@ const (
 	// leastCosine is the cosine under which two texts are not alike but
 	// share a few hashed features by chance.
 	leastCosine = 0.08
-	// looked is how many passages the signs of the vectors select for the
-	// exact cosine; an index of no more is compared whole.
-	looked = 2000
+	// whole is the largest index whose vectors are all compared exactly; of a
+	// larger one their signs select looked passages for the exact cosine.
+	whole  = 2000
+	looked = 800
 )
 
 // Ranking names one of the orders of passages.
@@ -157,7 +158,7 @@ func (ix *index) byVectors(q embed.Quantised, fits []bool) []ranked {
 			best.add(ranked{at, c})
 		}
 	}
-	if len(ix.passages) <= looked {
+	if len(ix.passages) <= whole {
 		for at := range ix.passages {
 			if ix.found(uint32(at), fits) {
 				exact(uint32(at))

@@ -22,10 +22,22 @@ type Source interface {
 	// written after a generation, and of which documents there still are. It
 	// gives that moment's generation.
 	Changes(ctx context.Context, collection string, after int64, to Receiver) (int64, error)
-	// Passages reads passages of one document, in the order of the ordinals.
-	// One that is gone, or whose document has another version now, is left
-	// out.
-	Passages(ctx context.Context, collection, document string, version int64, ordinals []int) ([]chunk.Chunk, error)
+	// Passages reads passages, in any order. One that is gone, or whose document
+	// has another version now, is left out.
+	Passages(ctx context.Context, collection string, places []Place) ([]Read, error)
+}
+
+// Place names a passage for ever: a document that changes gets another version.
+type Place struct {
+	Document string
+	Version  int64
+	Ordinal  int
+}
+
+// Read is a passage that was read.
+type Read struct {
+	Place Place
+	Chunk chunk.Chunk
 }
 
 // Receiver takes the changes of a collection.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"sabha.dev/chassis/sqldb"
@@ -149,30 +148,37 @@ func loadPassages(ctx context.Context, tx *sql.Tx, collection, document string) 
 }
 
 // Passages implements retrieval.Source.
-func (s *Store) Passages(ctx context.Context, collection, document string, version int64, ordinals []int) ([]chunk.Chunk, error) {
-	// Numbers, not text of anybody's: they may stand in the statement.
-	list := make([]string, len(ordinals))
-	for i, o := range ordinals {
-		list[i] = strconv.Itoa(o)
+func (s *Store) Passages(ctx context.Context, collection string, places []retrieval.Place) ([]retrieval.Read, error) {
+	if len(places) == 0 {
+		return nil, nil
+	}
+	args := []any{collection}
+	wanted := make([]string, len(places))
+	for i, p := range places {
+		args = append(args, p.Document)
+		// Numbers of ours, not text of anybody's: they may stand in the statement.
+		wanted[i] = fmt.Sprintf("(CAST($%d AS TEXT), CAST(%d AS BIGINT), CAST(%d AS BIGINT))", len(args), p.Version, p.Ordinal)
 	}
 	rows, err := s.db.Read.QueryContext(ctx,
-		`SELECT c.ordinal, c.heading_path, c.start_byte, c.end_byte, c.words, c.body
-		 FROM documents d JOIN chunks c ON c.collection = d.collection AND c.document = d.name
-		 WHERE d.collection = $1 AND d.name = $2 AND d.version = $3 AND c.ordinal IN (`+strings.Join(list, ", ")+`)
-		 ORDER BY c.ordinal`, collection, document, version)
+		`WITH wanted (document, version, ordinal) AS (VALUES `+strings.Join(wanted, ", ")+`)
+		 SELECT c.ordinal, c.heading_path, c.start_byte, c.end_byte, c.words, c.body, w.document, w.version
+		 FROM wanted w
+		 JOIN documents d ON d.collection = $1 AND d.name = w.document AND d.version = w.version
+		 JOIN chunks c ON c.collection = d.collection AND c.document = d.name AND c.ordinal = w.ordinal`, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var chunks []chunk.Chunk
+	var out []retrieval.Read
 	for rows.Next() {
-		var c chunk.Chunk
-		if err := scanChunk(rows, &c); err != nil {
+		var r retrieval.Read
+		if err := scanChunk(rows, &r.Chunk, &r.Place.Document, &r.Place.Version); err != nil {
 			return nil, err
 		}
-		chunks = append(chunks, c)
+		r.Place.Ordinal = r.Chunk.Ordinal
+		out = append(out, r)
 	}
-	return chunks, rows.Err()
+	return out, rows.Err()
 }
 
 func scanChunk(rows *sql.Rows, c *chunk.Chunk, more ...any) error {

@@ -75,30 +75,55 @@ func (s *Store) Apply(ctx context.Context, collection string, change ingest.Chan
 		collection).Scan(&generation); err != nil {
 		return fmt.Errorf("store documents: %w", err)
 	}
-	for _, name := range change.Remove {
-		if err := remove(ctx, tx, collection, name); err != nil {
-			return err
+	if s.db.Dialect == sqldb.SQLite {
+		// What is deleted is overwritten, not only given free. Nothing else that
+		// this database keeps pays for it.
+		if _, err := tx.ExecContext(ctx, `PRAGMA secure_delete = ON`); err != nil {
+			return fmt.Errorf("overwrite what is deleted: %w", err)
 		}
 	}
-	for _, d := range change.Put {
-		if err := remove(ctx, tx, collection, d.Name); err != nil {
+	gone := int64(0)
+	for _, name := range change.Remove {
+		n, err := remove(ctx, tx, collection, name)
+		if err != nil {
 			return err
 		}
+		gone += n
+	}
+	for _, d := range change.Put {
+		n, err := remove(ctx, tx, collection, d.Name)
+		if err != nil {
+			return err
+		}
+		gone += n
 		if err := s.insert(ctx, tx, collection, generation, d); err != nil {
 			return fmt.Errorf("store document %s: %w", d.Name, err)
+		}
+	}
+	if s.db.Dialect == sqldb.SQLite {
+		if _, err := tx.ExecContext(ctx, `PRAGMA secure_delete = OFF`); err != nil {
+			return fmt.Errorf("overwrite what is deleted: %w", err)
 		}
 	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("store documents: %w", err)
 	}
+	if gone > 0 && s.db.Dialect == sqldb.SQLite {
+		// The log holds pages as they were; a reader in the way only delays this.
+		if _, err := s.db.Write.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
+			return fmt.Errorf("empty the log of what is deleted: %w", err)
+		}
+	}
 	return nil
 }
 
-func remove(ctx context.Context, tx *sql.Tx, collection, name string) error {
-	if _, err := tx.ExecContext(ctx, `DELETE FROM documents WHERE collection = $1 AND name = $2`, collection, name); err != nil {
-		return fmt.Errorf("remove document %s: %w", name, err)
+// remove deletes a document and tells how many there were, 0 or 1.
+func remove(ctx context.Context, tx *sql.Tx, collection, name string) (int64, error) {
+	res, err := tx.ExecContext(ctx, `DELETE FROM documents WHERE collection = $1 AND name = $2`, collection, name)
+	if err != nil {
+		return 0, fmt.Errorf("remove document %s: %w", name, err)
 	}
-	return nil
+	return res.RowsAffected()
 }
 
 func (s *Store) insert(ctx context.Context, tx *sql.Tx, collection string, generation int64, d ingest.Document) error {

@@ -1,12 +1,15 @@
 package sqlstore_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -147,12 +150,16 @@ func TestPassagesOfAnotherVersionAreNotGiven(t *testing.T) {
 		if err := s.Apply(ctx, "docs", ingest.Change{Put: []ingest.Document{doc("a.md", "d1", "zero", "one", "two")}}); err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.Passages(ctx, "docs", "a.md", 1, []int{0, 2, 9})
-		if err != nil || len(got) != 2 || got[0].Text != "zero" || got[1].Text != "two" || got[1].HeadingPath[1] != "2" {
+		at := func(version int64, ordinal int) retrieval.Place {
+			return retrieval.Place{Document: "a.md", Version: version, Ordinal: ordinal}
+		}
+		got, err := s.Passages(ctx, "docs", []retrieval.Place{at(1, 2), at(1, 9), at(2, 0), at(1, 0)})
+		slices.SortFunc(got, func(a, b retrieval.Read) int { return a.Place.Ordinal - b.Place.Ordinal })
+		if err != nil || len(got) != 2 || got[0].Chunk.Text != "zero" || got[1].Chunk.Text != "two" || got[1].Chunk.HeadingPath[1] != "2" || got[1].Place != at(1, 2) {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		if got, err := s.Passages(ctx, "docs", "a.md", 2, []int{0}); err != nil || got != nil {
-			t.Errorf("of a version that is not there: %+v, %v", got, err)
+		if got, err := s.Passages(ctx, "docs", nil); err != nil || got != nil {
+			t.Errorf("of nothing: %+v, %v", got, err)
 		}
 	})
 }
@@ -204,4 +211,53 @@ func TestCanceledCallsGiveTheContextsError(t *testing.T) {
 			t.Error("stored although canceled")
 		}
 	})
+}
+
+func TestDeletedDocumentsLeaveNoTrace(t *testing.T) {
+	ctx, folder := t.Context(), t.TempDir()
+	db, err := sqldb.Open(ctx, "sqlite:"+filepath.Join(folder, "research.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if err := sqlstore.Migrate(ctx, db); err != nil {
+		t.Fatal(err)
+	}
+	s := sqlstore.New(db, clocktest.New(time.Unix(1_800_000_000, 0)))
+	long := strings.Repeat("the word is xylomarimba, ", 400) // of several pages
+	found := func(word string) (in []string) {
+		files, err := os.ReadDir(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			raw, err := os.ReadFile(filepath.Join(folder, f.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(raw, []byte(word)) {
+				in = append(in, f.Name())
+			}
+		}
+		return in
+	}
+	change := func(c ingest.Change) {
+		t.Helper()
+		if err := s.Apply(ctx, "docs", c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(ingest.Change{Put: []ingest.Document{doc("gone-marker.md", "d1", long), doc("replaced.md", "d1", "zyzzogeton"), doc("stays.md", "d1", "quercitron")}})
+	if len(found("xylomarimba")) == 0 {
+		t.Fatal("what is stored is not found")
+	}
+	change(ingest.Change{Put: []ingest.Document{doc("replaced.md", "d2", "new")}, Remove: []string{"gone-marker.md"}})
+	for _, word := range []string{"xylomarimba", "gone-marker", "zyzzogeton"} {
+		if in := found(word); in != nil {
+			t.Errorf("%s is still in %v", word, in)
+		}
+	}
+	if len(found("quercitron")) == 0 {
+		t.Error("the document that stays is gone")
+	}
 }
