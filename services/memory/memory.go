@@ -18,12 +18,15 @@ const Name = "memory"
 // Config of the memory.
 type Config struct {
 	service.Config `yaml:",inline"`
+	// ContextTokens is how many tokens, of four bytes each, the memories of one context may
+	// have together; the oldest go first. 0 for no bound.
+	ContextTokens int `yaml:"context_tokens"`
 }
 
 // New defines the service. Nothing is started yet.
 func New(c Config) service.Definition {
 	c.Database = scrubbed(c.Database)
-	return service.Definition{Name: Name, Config: c.Config, Migrations: migrations.Files, Build: build}
+	return service.Definition{Name: Name, Config: c.Config, Migrations: migrations.Files, Build: c.build}
 }
 
 // scrubbed asks SQLite to overwrite what is deleted: forgotten means gone.
@@ -38,12 +41,12 @@ func scrubbed(database string) string {
 	return database + separator + "secure_delete=on"
 }
 
-func build(ctx context.Context, b *service.Base) (*service.Persona, error) {
+func (c Config) build(ctx context.Context, b *service.Base) (*service.Persona, error) {
 	store, err := sqlstore.New(ctx, b.DB)
 	if err != nil {
 		return nil, err
 	}
-	keeper := memory.NewKeeper(store, b.Clock, b.Log)
+	keeper := memory.NewKeeper(store, c.ContextTokens, b.Clock, b.Log)
 	sweeping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	go func() {

@@ -207,7 +207,7 @@ func ofPartner(agent, skill string) bool { return agent == partners && addressFo
 func Personas() Agents {
 	return Agents{
 		"executor":  {"call-tool", "run-code"},
-		"memory":    {"forget", "recall", "remember"},
+		"memory":    {"export", "forget", "recall", "remember"},
 		partners:    {"find-partners"},
 		"research":  {"investigate", "search"},
 		"review":    {"ask-network", "review"},

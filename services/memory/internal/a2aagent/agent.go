@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -25,13 +24,18 @@ const (
 	Remember = "remember"
 	Recall   = "recall"
 	Forget   = "forget"
+	Export   = "export"
 )
+
+// OrganisationScope is what a credential needs to remember for its whole organisation, and to forget that.
+const OrganisationScope = "memory:organisation"
 
 // Keeper is what the agent speaks for.
 type Keeper interface {
-	Remember(ctx context.Context, r memory.Receipt, m memory.Memory, lifetime time.Duration) (string, error)
-	Recall(ctx context.Context, owner, contextID, query string, kind memory.Kind, limit int) ([]memory.Hit, error)
+	Remember(ctx context.Context, r memory.Receipt, m memory.Memory, lifetime time.Duration) (memory.Added, error)
+	Recall(ctx context.Context, owners []string, contextID, query string, kind memory.Kind, limit int) ([]memory.Hit, error)
 	Forget(ctx context.Context, r memory.Receipt, s memory.Selector) (int, error)
+	Export(ctx context.Context, owner string) ([]memory.Memory, error)
 }
 
 var _ Keeper = (*memory.Keeper)(nil)
@@ -45,15 +49,17 @@ func New(keeper Keeper, version string) agent.Agent {
 		Skills: []agent.Skill{
 			{
 				ID: Remember, Name: "Remember",
-				Description: "Data part {text, kind?, ttl_seconds?, tags?}, or a text part. kind is context (seen in the message's context only) or long_term; " +
-					"without it a message with a contextId is kept for that context, any other for long. Answers {id, kind}.",
+				Description: "Data part {text, kind?, ttl_seconds?, tags?, scope?}, or a text part. kind is context (seen in the message's context only) or long_term; " +
+					"without it a message with a contextId is kept for that context, any other for long. In place of text it has fact {subject, predicate, value, source?, confidence?, at?}, " +
+					"of which one value holds at a time, or episode {plan, outcome, steps?, seconds?, approved?}. scope organisation needs the credential's scope " + OrganisationScope +
+					". Answers {id, kind} and merged, superseded, superseded_by, dropped where they apply.",
 				Tags: []string{"memory"}, Examples: []string{`{"text": "The customer prefers letters to calls.", "kind": "long_term", "tags": ["contact"]}`},
 				Answer: a.remember,
 			},
 			{
 				ID: Recall, Name: "Recall",
-				Description: "Data part {query, limit?, kind?}, or a text part with the query. Finds memories that share words with the query, newer ones first among equals; " +
-					"an empty query gives the newest. limit is 1 to 50, 5 without. Answers {memories: [{id, text, kind, created_at, score}]}.",
+				Description: "Data part {query, limit?, kind?}, or a text part with the query. Finds memories that share words with the query, newer ones first among equals, " +
+					"and for a fact those that it took the place of; kind episode finds how plans went. An empty query gives the newest. limit is 1 to 50, 5 without. Answers {memories: [{id, text, kind, created_at, score}]}.",
 				Tags: []string{"memory"}, Examples: []string{`{"query": "how does the customer like to be contacted?", "limit": 3}`},
 				Answer: a.recall,
 			},
@@ -62,6 +68,12 @@ func New(keeper Keeper, version string) agent.Agent {
 				Description: "Data part with exactly one of id (one memory), context (the memories of a context) and all: true (everything remembered for the caller). Answers {forgotten}, the number.",
 				Tags:        []string{"memory"}, Examples: []string{`{"all": true}`}, InputModes: []string{"application/json"},
 				Answer: a.forget,
+			},
+			{
+				ID: Export, Name: "Export",
+				Description: "Everything that is held about the caller, of all contexts, as {memories: [...]}, with where and when it was told.",
+				Tags:        []string{"memory"}, Examples: []string{`{}`}, InputModes: []string{"application/json", "text/plain"},
+				Answer: a.export,
 			},
 		},
 		Route: route,
@@ -73,7 +85,7 @@ func New(keeper Keeper, version string) agent.Agent {
 func route(req *a2apb.SendMessageRequest) string {
 	fields := agent.DataOf(req.GetMessage().GetParts()).GetStructValue().GetFields()
 	switch {
-	case fields["text"] != nil:
+	case fields["text"] != nil, fields["fact"] != nil, fields["episode"] != nil:
 		return Remember
 	case fields["id"] != nil, fields["context"] != nil, fields["all"] != nil:
 		return Forget
@@ -107,157 +119,11 @@ func receipt(req *agent.Request) (memory.Receipt, error) {
 	return memory.Receipt{Owner: key, MessageID: req.Message.GetMessageId(), Digest: req.Digest}, err
 }
 
-type rememberRequest struct {
-	Text       string   `json:"text"`
-	Kind       string   `json:"kind"`
-	TTLSeconds *float64 `json:"ttl_seconds"`
-	Tags       []string `json:"tags"`
-}
-
-func (p persona) remember(ctx context.Context, req *agent.Request) (*a2apb.Message, error) {
-	r, err := receipt(req)
-	if err != nil {
-		return nil, err
-	}
-	m, lifetime, err := readMemory(req.Message)
-	if err != nil {
-		return nil, err
-	}
-	m.Labels = said(req)
-	id, err := p.keeper.Remember(ctx, r, m, lifetime)
-	if err != nil {
-		return nil, told(req, err)
-	}
-	return answer(map[string]any{"id": id, "kind": m.Kind}, trusted)
-}
-
-// readMemory reads what is to be remembered and for how long; 0 is for ever.
-func readMemory(msg *a2apb.Message) (memory.Memory, time.Duration, error) {
-	none := memory.Memory{}
-	parts := msg.GetParts()
-	var in rememberRequest
-	found, err := agent.Decode(parts, &in)
-	if err != nil {
-		return none, 0, err
-	}
-	path, prefix := fields(parts)
-	if !found {
-		in.Text = agent.TextOf(parts)
-	}
-	kind, err := readKind(in.Kind, prefix)
-	switch {
-	case in.Text == "":
-		return none, 0, fault.Invalid(path("text"), "is missing; give the text to remember")
-	case len(in.Text) > memory.MaxText:
-		return none, 0, fault.Invalid(path("text"), "has %d bytes; at most %d are kept in one memory", len(in.Text), memory.MaxText)
-	case err != nil:
-		return none, 0, err
-	case storable("", in.Text+msg.GetContextId()) != nil:
-		return none, 0, errors.Join(storable(path("text"), in.Text), storable("message.contextId", msg.GetContextId()))
-	case kind == memory.Context && msg.GetContextId() == "":
-		return none, 0, fault.Invalid("message.contextId", "is missing; a memory of kind context needs one")
-	case kind == "" && msg.GetContextId() != "":
-		kind = memory.Context
-	case kind == "":
-		kind = memory.LongTerm
-	}
-	if len(in.Tags) > memory.MaxTags {
-		return none, 0, fault.Invalid(prefix+".tags", "there are %d; at most %d are kept", len(in.Tags), memory.MaxTags)
-	}
-	for i, tag := range in.Tags {
-		if tag == "" || len(tag) > memory.MaxTag {
-			return none, 0, fault.Invalid(fmt.Sprintf("%s.tags[%d]", prefix, i), "must have 1 to %d bytes", memory.MaxTag)
-		}
-	}
-	var lifetime time.Duration
-	if in.TTLSeconds != nil {
-		longest := memory.MaxLifetime.Seconds()
-		if !(*in.TTLSeconds >= 1 && *in.TTLSeconds <= longest) || *in.TTLSeconds != math.Trunc(*in.TTLSeconds) {
-			return none, 0, fault.Invalid(prefix+".ttl_seconds", "must be a whole number from 1 to %.0f", longest)
-		}
-		lifetime = time.Duration(*in.TTLSeconds) * time.Second
-	}
-	m := memory.Memory{Kind: kind, Text: in.Text, Tags: in.Tags}
-	if kind == memory.Context {
-		m.Context = msg.GetContextId()
-	}
-	return m, lifetime, nil
-}
-
-type recallRequest struct {
-	Query string   `json:"query"`
-	Limit *float64 `json:"limit"`
-	Kind  string   `json:"kind"`
-}
-
-type recalled struct {
-	ID        string        `json:"id"`
-	Text      string        `json:"text"`
-	Kind      memory.Kind   `json:"kind"`
-	CreatedAt string        `json:"created_at"`
-	Score     float64       `json:"score"`
-	Tags      []string      `json:"tags,omitempty"`
-	Labels    *label.Labels `json:"labels,omitempty"`
-}
-
-const defaultLimit = 5
-
-func (p persona) recall(ctx context.Context, req *agent.Request) (*a2apb.Message, error) {
-	key, err := owner(req)
-	if err != nil {
-		return nil, err
-	}
-	parts := req.Message.GetParts()
-	var in recallRequest
-	found, err := agent.Decode(parts, &in)
-	if err != nil {
-		return nil, err
-	}
-	_, prefix := fields(parts)
-	if !found {
-		in.Query = agent.TextOf(parts)
-	}
-	kind, err := readKind(in.Kind, prefix)
-	if err == nil {
-		err = storable("message.contextId", req.Message.GetContextId())
-	}
-	if err != nil {
-		return nil, err
-	}
-	limit := defaultLimit
-	if in.Limit != nil {
-		if !(*in.Limit >= 1 && *in.Limit <= memory.MaxLimit) || *in.Limit != math.Trunc(*in.Limit) {
-			return nil, fault.Invalid(prefix+".limit", "must be a whole number from 1 to %d", memory.MaxLimit)
-		}
-		limit = int(*in.Limit)
-	}
-	hits, err := p.keeper.Recall(ctx, key, req.Message.GetContextId(), in.Query, kind, limit)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]recalled, 0, len(hits))
-	joined := trusted // that nothing is remembered is our own word
-	for _, h := range hits {
-		item := recalled{
-			ID: h.ID, Text: h.Text, Kind: h.Kind, Score: math.Round(h.Score*1e4) / 1e4, Tags: h.Tags,
-			CreatedAt: h.CreatedAt.Format("2006-01-02T15:04:05.000000Z"),
-		}
-		if !h.Labels.IsZero() {
-			item.Labels = &h.Labels
-		}
-		if h.Labels.Integrity == "" {
-			h.Labels.Integrity = label.Untrusted // nobody has said that it may be believed
-		}
-		joined = label.Join(joined, h.Labels)
-		list = append(list, item)
-	}
-	return answer(map[string]any{"memories": list}, joined)
-}
-
 type forgetRequest struct {
 	ID      string `json:"id"`
 	Context string `json:"context"`
 	All     bool   `json:"all"`
+	Scope   string `json:"scope"`
 }
 
 func (p persona) forget(ctx context.Context, req *agent.Request) (*a2apb.Message, error) {
@@ -283,19 +149,14 @@ func (p persona) forget(ctx context.Context, req *agent.Request) (*a2apb.Message
 	if err := storable(prefix, in.ID+in.Context); err != nil {
 		return nil, err
 	}
+	if r.Owner, err = scoped(req, r.Owner, in.Scope, prefix); err != nil {
+		return nil, err
+	}
 	n, err := p.keeper.Forget(ctx, r, memory.Selector{ID: in.ID, Context: in.Context, All: in.All})
 	if err != nil {
 		return nil, told(req, err)
 	}
 	return answer(map[string]any{"forgotten": n}, trusted)
-}
-
-func readKind(kind, prefix string) (memory.Kind, error) {
-	switch k := memory.Kind(kind); k {
-	case "", memory.Context, memory.LongTerm:
-		return k, nil
-	}
-	return "", fault.Invalid(prefix+".kind", "is %q; it must be context or long_term", clip(kind))
 }
 
 // clip shortens what a client sent before it is quoted.

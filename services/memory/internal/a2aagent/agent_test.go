@@ -53,7 +53,7 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keeper := memory.NewKeeper(store, clock, slog.New(slog.DiscardHandler))
+	keeper := memory.NewKeeper(store, 0, clock, slog.New(slog.DiscardHandler))
 	return &rig{t: t, agent: a2aagent.New(keeper, "1"), clock: clock}
 }
 
@@ -236,7 +236,7 @@ func TestBadRequests(t *testing.T) {
 		"nothing":          {a2aagent.Remember, "", `[{"url": "https://example.org"}]`, "message.parts: is missing; give the text to remember"},
 		"text too long":    {a2aagent.Remember, "", `[{"text": "` + long + `"}]`, "message.parts: has 16385 bytes; at most 16384 are kept in one memory"},
 		"unstorable":       {a2aagent.Remember, "", `[{"data": {"text": "a\u0000b"}}]`, "message.parts[0].data.text: must not contain the character U+0000"},
-		"unknown kind":     {a2aagent.Remember, "", `[{"data": {"text": "x", "kind": "semantic"}}]`, `message.parts[0].data.kind: is "semantic"; it must be context or long_term`},
+		"unknown kind":     {a2aagent.Remember, "", `[{"data": {"text": "x", "kind": "semantic"}}]`, `message.parts[0].data.kind: is "semantic"; it must be context, long_term, fact or episode`},
 		"context needed":   {a2aagent.Remember, "", `[{"data": {"text": "x", "kind": "context"}}]`, "message.contextId: is missing; a memory of kind context needs one"},
 		"ttl of zero":      {a2aagent.Remember, "", `[{"data": {"text": "x", "ttl_seconds": 0}}]`, "message.parts[0].data.ttl_seconds: must be a whole number from 1 to 315360000"},
 		"ttl with a part":  {a2aagent.Remember, "", `[{"data": {"text": "x", "ttl_seconds": 1.5}}]`, "message.parts[0].data.ttl_seconds: must be a whole number from 1 to 315360000"},
@@ -246,7 +246,7 @@ func TestBadRequests(t *testing.T) {
 		"unknown key":      {a2aagent.Remember, "", `[{"data": {"text": "x", "ttl": 1}}]`, `message.parts[0].data: has the unknown field "ttl"`},
 		"limit of zero":    {a2aagent.Recall, "", `[{"data": {"query": "x", "limit": 0}}]`, "message.parts[0].data.limit: must be a whole number from 1 to 50"},
 		"limit too large":  {a2aagent.Recall, "", `[{"data": {"query": "x", "limit": 51}}]`, "message.parts[0].data.limit: must be a whole number from 1 to 50"},
-		"unknown kind too": {a2aagent.Recall, "", `[{"data": {"query": "x", "kind": "all"}}]`, `message.parts[0].data.kind: is "all"; it must be context or long_term`},
+		"unknown kind too": {a2aagent.Recall, "", `[{"data": {"query": "x", "kind": "all"}}]`, `message.parts[0].data.kind: is "all"; it must be context, long_term, fact or episode`},
 		"context of zeros": {a2aagent.Recall, "a\x00", `[{"text": "x"}]`, "message.contextId: must not contain the character U+0000"},
 		"nothing chosen":   {a2aagent.Forget, "", `[{"data": {}}]`, "message.parts[0].data: must have exactly one of id, context and all: true"},
 		"text alone":       {a2aagent.Forget, "", `[{"text": "everything"}]`, "message.parts: must have exactly one of id, context and all: true"},

@@ -18,9 +18,9 @@ type spy struct {
 	fails  error
 }
 
-func (s *spy) Add(_ context.Context, _ Receipt, m Memory) (string, error) {
+func (s *spy) Add(_ context.Context, _ Receipt, m Memory, _ int) (Added, error) {
 	s.added = m
-	return m.ID, nil
+	return Added{ID: m.ID}, nil
 }
 
 func (s *spy) Purge(_ context.Context, now, old time.Time) error {
@@ -30,7 +30,7 @@ func (s *spy) Purge(_ context.Context, now, old time.Time) error {
 
 func TestRememberFillsInOwnerAndTimes(t *testing.T) {
 	s := &spy{}
-	k := NewKeeper(s, clocktest.New(now), slog.New(slog.DiscardHandler))
+	k := NewKeeper(s, 0, clocktest.New(now), slog.New(slog.DiscardHandler))
 	first, err := k.Remember(t.Context(), Receipt{Owner: "acme/alice"}, Memory{Text: "x"}, time.Minute)
 	if err != nil {
 		t.Fatal(err)
@@ -39,8 +39,8 @@ func TestRememberFillsInOwnerAndTimes(t *testing.T) {
 		t.Errorf("stored %+v", s.added)
 	}
 	second, err := k.Remember(t.Context(), Receipt{Owner: "acme/alice"}, Memory{Text: "x"}, 0)
-	if err != nil || second == first || !s.added.ExpiresAt.IsZero() {
-		t.Errorf("stored %+v, ids %s and %s, error %v", s.added, first, second, err)
+	if err != nil || second.ID == first.ID || !s.added.ExpiresAt.IsZero() {
+		t.Errorf("stored %+v, ids %+v and %+v, error %v", s.added, first, second, err)
 	}
 }
 
@@ -51,7 +51,7 @@ func TestExpiredMemoriesAreRemovedEveryMinute(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		NewKeeper(s, clock, slog.New(slog.DiscardHandler)).Run(ctx)
+		NewKeeper(s, 0, clock, slog.New(slog.DiscardHandler)).Run(ctx)
 	}()
 	for range 3 { // a failure does not end it
 		got := <-s.purged

@@ -1,5 +1,6 @@
 // Package memory is what agents remember for a principal: notes of a context,
-// which last as long as the conversation matters, and long-term ones.
+// which last as long as the conversation matters and fit a budget of tokens, long-term
+// ones, facts of which the newest or best sourced holds, and episodes, the traces of plans.
 //
 // Everything is scoped to its owner, a principal. No operation tells whether a
 // memory of another owner exists.
@@ -21,7 +22,14 @@ const (
 	Context Kind = "context"
 	// LongTerm memories are seen in every context of their owner.
 	LongTerm Kind = "long_term"
+	// FactKind memories are facts, seen in every context of their owner.
+	FactKind Kind = "fact"
+	// EpisodeKind memories are traces of finished plans, seen in every context of their owner.
+	EpisodeKind Kind = "episode"
 )
+
+// Kinds there are.
+func Kinds() []Kind { return []Kind{Context, LongTerm, FactKind, EpisodeKind} }
 
 // Memory is one thing remembered.
 type Memory struct {
@@ -35,6 +43,26 @@ type Memory struct {
 	Labels label.Labels
 	// CreatedAt in microseconds' precision. ExpiresAt is zero for never.
 	CreatedAt, ExpiresAt time.Time
+	// Fact and Episode are what memories of these kinds hold.
+	Fact    *Fact
+	Episode *Episode
+	// Told is when and where it was told, the oldest first.
+	Told []Telling
+	// SupersededBy is the id of the fact that holds instead; empty for what holds.
+	SupersededBy string
+}
+
+// Added is what became of a memory that was to be stored.
+type Added struct {
+	// ID of the memory that holds it: its own, or the one that it was merged with.
+	ID string
+	// Merged says that it was told before.
+	Merged bool
+	// Superseded is how many facts it took the place of, SupersededBy the fact that holds instead of it.
+	Superseded   int
+	SupersededBy string
+	// Dropped is how many of the oldest memories of the context made room for it.
+	Dropped int
 }
 
 // Receipt names the message that asks for a change. The same message again gives

@@ -15,6 +15,8 @@ type Hit struct {
 	// Score in (0,1]: how well the words match, lessened by age. Scores of
 	// different queries cannot be compared.
 	Score float64
+	// Supersedes are the facts that this one took the place of.
+	Supersedes []Memory
 }
 
 // Parameters of the ranking: BM25 (Robertson and Zaragoza 2009) over the owner's
@@ -33,7 +35,7 @@ func Rank(memories []Memory, query string, now time.Time, limit int) []Hit {
 	var hits []Hit
 	if len(wanted) == 0 {
 		for _, m := range memories {
-			hits = append(hits, Hit{m, freshness(m, now)})
+			hits = append(hits, Hit{Memory: m, Score: freshness(m, now)})
 		}
 	} else {
 		hits = match(memories, wanted, now)
@@ -80,7 +82,7 @@ func match(memories []Memory, wanted []string, now time.Time) []Hit {
 			score += weight(w) * n * (saturation + 1) / (n + norm)
 		}
 		if score > 0 {
-			hits = append(hits, Hit{m, score / best * freshness(m, now)})
+			hits = append(hits, Hit{Memory: m, Score: score / best * freshness(m, now)})
 		}
 	}
 	return hits

@@ -4,9 +4,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -39,41 +37,6 @@ func New(ctx context.Context, db *sqldb.DB) (*Store, error) {
 	return &Store{db: db}, nil
 }
 
-// Add stores a memory once for a receipt.
-func (s *Store) Add(ctx context.Context, r memory.Receipt, m memory.Memory) (string, error) {
-	tags, err := json.Marshal(append([]string{}, m.Tags...))
-	if err != nil {
-		return "", err
-	}
-	labels, err := json.Marshal(m.Labels)
-	if err != nil {
-		return "", err
-	}
-	id := m.ID
-	err = s.write(ctx, func(tx *sql.Tx) error {
-		before, err := receive(ctx, tx, r, m.ID, m.CreatedAt)
-		if err != nil {
-			return err
-		}
-		if before != "" {
-			id = before
-			return nil
-		}
-		var count int
-		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM memories WHERE owner = $1`, m.Owner).Scan(&count); err != nil {
-			return err
-		}
-		if count >= memory.MaxPerOwner {
-			return memory.ErrFull
-		}
-		_, err = tx.ExecContext(ctx,
-			`INSERT INTO memories (id, owner, context, kind, body, tags, labels, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			m.ID, m.Owner, m.Context, string(m.Kind), m.Text, string(tags), string(labels), micros(m.CreatedAt), micros(m.ExpiresAt))
-		return err
-	})
-	return id, err
-}
-
 // receive claims a message for this transaction. Where it was received before it
 // gives the answer of then.
 func receive(ctx context.Context, tx *sql.Tx, r memory.Receipt, answer string, now time.Time) (before string, err error) {
@@ -94,39 +57,12 @@ func receive(ctx context.Context, tx *sql.Tx, r memory.Receipt, answer string, n
 	return before, err
 }
 
-// List gives the owner's memories of a context and the long-term ones.
-func (s *Store) List(ctx context.Context, owner, contextID string, now time.Time) ([]memory.Memory, error) {
-	rows, err := s.db.Read.QueryContext(ctx,
-		`SELECT id, context, kind, body, tags, labels, created_at, expires_at FROM memories
-		 WHERE owner = $1 AND context IN ('', $2) AND (expires_at = 0 OR expires_at > $3)`,
-		owner, contextID, micros(now))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var list []memory.Memory
-	for rows.Next() {
-		m := memory.Memory{Owner: owner}
-		var tags, labels string
-		var created, expires int64
-		if err := rows.Scan(&m.ID, &m.Context, &m.Kind, &m.Text, &tags, &labels, &created, &expires); err != nil {
-			return nil, err
-		}
-		if err := errors.Join(json.Unmarshal([]byte(tags), &m.Tags), json.Unmarshal([]byte(labels), &m.Labels)); err != nil {
-			return nil, fmt.Errorf("memory %s: %w", m.ID, err)
-		}
-		m.CreatedAt, m.ExpiresAt = moment(created), moment(expires)
-		list = append(list, m)
-	}
-	return list, rows.Err()
-}
-
 // Remove forgets once for a receipt.
 func (s *Store) Remove(ctx context.Context, r memory.Receipt, sel memory.Selector, now time.Time) (int, error) {
 	where, args := `owner = $1`, []any{r.Owner}
 	switch {
 	case sel.ID != "":
-		where, args = where+` AND id = $2`, append(args, sel.ID)
+		where, args = where+` AND (id = $2 OR superseded_by = $2)`, append(args, sel.ID)
 	case sel.Context != "":
 		where, args = where+` AND context = $2`, append(args, sel.Context)
 	case !sel.All:
@@ -176,6 +112,12 @@ func (s *Store) Purge(ctx context.Context, now, old time.Time) error {
 	err := s.write(ctx, func(tx *sql.Tx) (err error) {
 		if expired, err = erase(ctx, tx, `expires_at > 0 AND expires_at <= $1`, micros(now)); err != nil {
 			return err
+		}
+		if expired > 0 { // what an expired fact had taken the place of holds again
+			_, err := tx.ExecContext(ctx, `UPDATE memories SET superseded_by = '' WHERE superseded_by <> '' AND superseded_by NOT IN (SELECT id FROM memories)`)
+			if err != nil {
+				return err
+			}
 		}
 		_, err = tx.ExecContext(ctx, `DELETE FROM memory_receipts WHERE created_at < $1`, micros(old))
 		return err

@@ -83,8 +83,8 @@ func note(owner, id, contextID string) memory.Memory {
 
 func add(t *testing.T, s *sqlstore.Store, m memory.Memory) {
 	t.Helper()
-	if id, err := s.Add(t.Context(), receipt(m.Owner, "m-"+m.ID), m); err != nil || id != m.ID {
-		t.Fatalf("stored as %q, error %v", id, err)
+	if got, err := s.Add(t.Context(), receipt(m.Owner, "m-"+m.ID), m, 0); err != nil || got.ID != m.ID {
+		t.Fatalf("stored as %+v, error %v", got, err)
 	}
 }
 
@@ -146,18 +146,19 @@ func TestSameMessageStoresOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *sqlstore.Store) {
 		r := receipt("acme/alice", "m1")
 		for i := range 3 {
-			id, err := s.Add(t.Context(), r, note("acme/alice", fmt.Sprintf("try%d", i), ""))
+			added, err := s.Add(t.Context(), r, note("acme/alice", fmt.Sprintf("try%d", i), ""), 0)
+			id := added.ID
 			if err != nil || id != "try0" {
 				t.Fatalf("try %d: id %q, error %v", i, id, err)
 			}
 		}
 		changed := r
 		changed.Digest = "another"
-		if _, err := s.Add(t.Context(), changed, note("acme/alice", "b", "")); !errors.Is(err, memory.ErrConflict) {
+		if _, err := s.Add(t.Context(), changed, note("acme/alice", "b", ""), 0); !errors.Is(err, memory.ErrConflict) {
 			t.Errorf("error %v, want a conflict", err)
 		}
-		if id, err := s.Add(t.Context(), receipt("acme/bob", "m1"), note("acme/bob", "bobs", "")); err != nil || id != "bobs" {
-			t.Errorf("another owner's message with the id: %q, %v", id, err)
+		if got, err := s.Add(t.Context(), receipt("acme/bob", "m1"), note("acme/bob", "bobs", ""), 0); err != nil || got.ID != "bobs" {
+			t.Errorf("another owner's message with the id: %+v, %v", got, err)
 		}
 		if got := ids(t, s, "acme/alice", "", start); got != "try0" {
 			t.Errorf("stored %s", got)
@@ -171,7 +172,8 @@ func TestSameMessageAtOnceStoresOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range got {
 			all.Go(func() {
-				id, err := s.Add(t.Context(), receipt("acme/alice", "m1"), note("acme/alice", fmt.Sprintf("try%d", i), ""))
+				added, err := s.Add(t.Context(), receipt("acme/alice", "m1"), note("acme/alice", fmt.Sprintf("try%d", i), ""), 0)
+				id := added.ID
 				if err != nil {
 					t.Error(err)
 				}
@@ -244,8 +246,8 @@ func TestRepeatedForgetSparesWhatCameLater(t *testing.T) {
 			t.Errorf("error %v, want a conflict", err)
 		}
 		// What told a forgotten memory is not stored again either.
-		if id, err := s.Add(t.Context(), receipt("acme/alice", "m-a"), note("acme/alice", "again", "")); err != nil || id != "a" {
-			t.Errorf("stored as %q, error %v", id, err)
+		if got, err := s.Add(t.Context(), receipt("acme/alice", "m-a"), note("acme/alice", "again", ""), 0); err != nil || got.ID != "a" {
+			t.Errorf("stored as %+v, error %v", got, err)
 		}
 		if got := ids(t, s, "acme/alice", "", start); got != "later" {
 			t.Errorf("left %q", got)
@@ -280,8 +282,8 @@ func TestOldReceiptsAreForgotten(t *testing.T) {
 		if err := s.Purge(t.Context(), start, start.Add(time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		if id, err := s.Add(t.Context(), receipt("acme/alice", "m-a"), note("acme/alice", "b", "")); err != nil || id != "b" {
-			t.Errorf("stored as %q, error %v", id, err)
+		if got, err := s.Add(t.Context(), receipt("acme/alice", "m-a"), note("acme/alice", "b", ""), 0); err != nil || got.ID != "b" {
+			t.Errorf("stored as %+v, error %v", got, err)
 		}
 	})
 }
@@ -297,7 +299,7 @@ func TestOwnerCannotHaveEndlesslyMany(t *testing.T) {
 	}
 	s := store(t, db)
 	add(t, s, note("acme/alice", "last", ""))
-	if _, err := s.Add(t.Context(), receipt("acme/alice", "more"), note("acme/alice", "more", "")); !errors.Is(err, memory.ErrFull) {
+	if _, err := s.Add(t.Context(), receipt("acme/alice", "more"), note("acme/alice", "more", ""), 0); !errors.Is(err, memory.ErrFull) {
 		t.Errorf("error %v, want full", err)
 	}
 	add(t, s, note("acme/bob", "bobs", ""))
@@ -332,10 +334,14 @@ func TestForgottenTextIsGoneFromTheFiles(t *testing.T) {
 		}
 		add(t, s, m)
 	}
+	goldcrest := memory.Fact{Subject: "goldcrest", Predicate: "nests in", Value: "spruces", Source: "bullfinch.md", Confidence: 1, At: start}
+	add(t, s, memory.Memory{ID: "fact", Owner: "acme/alice", Kind: memory.FactKind, Text: goldcrest.Text(), Fact: &goldcrest, CreatedAt: start})
+	siskin := memory.Episode{Plan: "siskin", Outcome: "completed", Approved: []string{"nuthatch"}}
+	add(t, s, memory.Memory{ID: "episode", Owner: "acme/alice", Kind: memory.EpisodeKind, Text: siskin.Text(), Episode: &siskin, CreatedAt: start})
 	other := note("acme/bob", "bob", "")
 	other.Text = "woodpecker"
 	add(t, s, other)
-	if !holds("kingfisher 150") || !holds("heronry") || !holds("digest of m-150") {
+	if !holds("kingfisher 150") || !holds("heronry") || !holds("digest of m-150") || !holds("bullfinch") || !holds("nuthatch") {
 		t.Fatal("the text was not in the files before; the test sees nothing")
 	}
 	if err := s.Purge(t.Context(), start.Add(time.Minute), start.Add(-time.Hour)); err != nil {
@@ -347,10 +353,10 @@ func TestForgottenTextIsGoneFromTheFiles(t *testing.T) {
 	if !holds("kingfisher 150") {
 		t.Error("text that had not expired is gone")
 	}
-	if n, err := s.Remove(t.Context(), receipt("acme/alice", "forget"), memory.Selector{All: true}, start); err != nil || n != 100 {
+	if n, err := s.Remove(t.Context(), receipt("acme/alice", "forget"), memory.Selector{All: true}, start); err != nil || n != 102 {
 		t.Fatalf("%d removed, error %v", n, err)
 	}
-	for _, text := range []string{"kingfisher", "heronry", "padding padding", "digest of m-150"} {
+	for _, text := range []string{"kingfisher", "heronry", "padding padding", "digest of m-150", "goldcrest", "bullfinch", "siskin", "nuthatch"} {
 		if holds(text) {
 			t.Errorf("%q is still in the files", text)
 		}
