@@ -14,10 +14,11 @@ import (
 )
 
 // How often the accounts are looked at without a word of a change, which another replica
-// or the command line may have made, and how often all are told anew: what review has
-// might be of a backup.
+// or the command line may have made, how soon they are told again when review was not there, and
+// how often all are told anew: what review has might be of a backup.
 const (
 	lookAtAccounts  = 30 * time.Second
+	tellAgain       = 5 * time.Second
 	tellAllAccounts = time.Hour
 	accountsAtOnce  = 1000
 	tellWithin      = 10 * time.Second
@@ -38,17 +39,19 @@ func (r *Running) tellPeople(base *service.Base, c Config) error {
 	var work sync.WaitGroup
 	r.closers = append(r.closers, func() { stop(); work.Wait() })
 	work.Go(func() {
-		failing := false
-		for ctx.Err() == nil {
-			err := t.tell(ctx, base.Clock.Now())
-			if err != nil && !failing && ctx.Err() == nil {
+		for failed := 0; ctx.Err() == nil; {
+			next := lookAtAccounts
+			if err := t.tell(ctx, base.Clock.Now()); err == nil {
+				failed = 0
+			} else if failed++; failed == 1 {
+				next = tellAgain // they may have been started together
+			} else if failed == 2 && ctx.Err() == nil {
 				base.Log.Warn("review does not know of all accounts; it is told again", "error", err)
 			}
-			failing = err != nil
 			select {
 			case <-ctx.Done():
 			case <-r.people.Changed():
-			case <-base.Clock.After(lookAtAccounts):
+			case <-base.Clock.After(next):
 			}
 		}
 	})
