@@ -117,7 +117,7 @@ governed, durable A2A task.
 	}
 	root.AddGroup(&cobra.Group{ID: "use", Title: "Ask and watch:"}, &cobra.Group{ID: "run", Title: "Run a platform:"}, &cobra.Group{ID: "check", Title: "Write and check:"})
 	for group, commands := range map[string][]*cobra.Command{
-		"use":   {r.ask(), r.task(), r.audit(), r.review(), r.partner(), r.tool(), r.mcp(), r.push()},
+		"use":   {r.ask(), r.task(), r.audit(), r.memory(), r.review(), r.partner(), r.tool(), r.mcp(), r.push()},
 		"run":   {r.up(), r.demo(), r.ingest(), r.keys(), r.certs()},
 		"check": {r.playbook(), r.agreement(), r.contract(), r.card(), r.egress()},
 	} {

@@ -31,6 +31,8 @@ import (
 type Script struct {
 	// Send yields the events of a message; its error ends the stream.
 	Send func(m *a2apb.Message, md metadata.MD, yield func(*a2apb.StreamResponse) error) error
+	// Answer, when set, answers a message to a persona directly.
+	Answer func(req *a2apb.SendMessageRequest) (*a2apb.Message, error)
 	// Subscribe yields the events of a task after a cursor.
 	Subscribe func(id, cursor string, yield func(*a2apb.StreamResponse) error) error
 	Get       func(id string) (*a2apb.Task, error)
@@ -158,6 +160,19 @@ func status(err error) error {
 		return nil
 	}
 	return fault.Status(err).Err()
+}
+
+// SendMessage runs the script's Answer.
+func (p *Platform) SendMessage(ctx context.Context, req *a2apb.SendMessageRequest) (*a2apb.SendMessageResponse, error) {
+	p.note(ctx)
+	if p.script.Answer == nil {
+		return nil, status(fault.NoTask(req.GetMessage().GetTaskId()))
+	}
+	m, err := p.script.Answer(req)
+	if err != nil {
+		return nil, status(err)
+	}
+	return &a2apb.SendMessageResponse{Payload: &a2apb.SendMessageResponse_Message{Message: m}}, nil
 }
 
 // SendStreamingMessage runs the script's Send.
