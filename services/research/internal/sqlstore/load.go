@@ -159,12 +159,13 @@ func (s *Store) Passages(ctx context.Context, collection string, places []retrie
 		// Numbers of ours, not text of anybody's: they may stand in the statement.
 		wanted[i] = fmt.Sprintf("(CAST($%d AS TEXT), CAST(%d AS BIGINT), CAST(%d AS BIGINT))", len(args), p.Version, p.Ordinal)
 	}
+	// CROSS JOIN has SQLite begin with what is wanted: it would go through the collection.
 	rows, err := s.db.Read.QueryContext(ctx,
 		`WITH wanted (document, version, ordinal) AS (VALUES `+strings.Join(wanted, ", ")+`)
 		 SELECT c.ordinal, c.heading_path, c.start_byte, c.end_byte, c.words, c.body, w.document, w.version
-		 FROM wanted w
-		 JOIN documents d ON d.collection = $1 AND d.name = w.document AND d.version = w.version
-		 JOIN chunks c ON c.collection = d.collection AND c.document = d.name AND c.ordinal = w.ordinal`, args...)
+		 FROM wanted w CROSS JOIN documents d CROSS JOIN chunks c
+		 WHERE d.collection = $1 AND d.name = w.document AND d.version = w.version
+		 AND c.collection = $1 AND c.document = w.document AND c.ordinal = w.ordinal`, args...)
 	if err != nil {
 		return nil, err
 	}
