@@ -2,54 +2,75 @@ package retrieval
 
 import (
 	"math/bits"
+	"slices"
 
 	"sabha.dev/services/research/internal/embed"
 )
 
-// slab holds the vectors of all passages side by side: one byte a dimension
-// for the exact cosine and one bit, its sign, for a quick look at all of them.
+// slab holds the vectors of all passages side by side, in blocks that never move: one byte
+// a dimension for the exact cosine and one bit, its sign, for a quick look at all of them.
 type slab struct {
 	dimensions int
-	codes      []int8
-	scales     []float32 // 0 for a passage whose vector is not comparable
-	signs      []uint64
+	blocks     []block
+	n          int
 }
+
+type block struct {
+	codes  []int8
+	signs  []uint64
+	scales []float32 // 0 for a passage whose vector is not comparable
+}
+
+// ofBlock is how many vectors a block has.
+const ofBlock = 1024
 
 func (s *slab) words() int { return (s.dimensions + 63) / 64 }
 
+// at gives the codes and signs of a passage, and where its scale is.
+func (s *slab) at(passage int) ([]int8, []uint64, *float32) {
+	b, i, d, w := &s.blocks[passage/ofBlock], passage%ofBlock, s.dimensions, s.words()
+	return b.codes[i*d : (i+1)*d], b.signs[i*w : (i+1)*w], &b.scales[i]
+}
+
 func (s *slab) add(v embed.Quantised, comparable bool) {
-	if !comparable || len(v.Codes) != s.dimensions {
-		v = embed.Quantised{Codes: make([]int8, s.dimensions)}
+	if s.n == len(s.blocks)*ofBlock {
+		s.blocks = append(s.blocks, block{make([]int8, ofBlock*s.dimensions), make([]uint64, ofBlock*s.words()), make([]float32, ofBlock)})
 	}
-	s.codes = append(s.codes, v.Codes...)
-	s.scales = append(s.scales, v.Scale)
-	at := len(s.signs)
-	s.signs = append(s.signs, make([]uint64, s.words())...)
+	codes, signs, scale := s.at(s.n)
+	s.n++
+	if !comparable || len(v.Codes) != s.dimensions {
+		v = embed.Quantised{}
+	}
+	clear(codes[copy(codes, v.Codes):])
+	clear(signs)
+	*scale = v.Scale
 	for i, c := range v.Codes {
 		if c > 0 {
-			s.signs[at+i/64] |= 1 << (i % 64)
+			signs[i/64] |= 1 << (i % 64)
 		}
 	}
 }
 
 func (s *slab) move(from, to int) {
-	d, w := s.dimensions, s.words()
-	copy(s.codes[to*d:(to+1)*d], s.codes[from*d:(from+1)*d])
-	copy(s.signs[to*w:(to+1)*w], s.signs[from*w:(from+1)*w])
-	s.scales[to] = s.scales[from]
+	codes, signs, scale := s.at(from)
+	c, g, f := s.at(to)
+	copy(c, codes)
+	copy(g, signs)
+	*f = *scale
 }
 
 func (s *slab) cut(n int) {
-	s.codes, s.signs, s.scales = s.codes[:n*s.dimensions], s.signs[:n*s.words()], s.scales[:n]
+	s.n = n
+	s.blocks = slices.Delete(s.blocks, (n+ofBlock-1)/ofBlock, len(s.blocks))
 }
 
 // cosine of a passage's vector and a query's.
 func (s *slab) cosine(passage uint32, q embed.Quantised) float64 {
-	if s.scales[passage] == 0 || len(q.Codes) != s.dimensions {
+	codes, _, scale := s.at(int(passage))
+	if *scale == 0 || len(q.Codes) != s.dimensions {
 		return 0
 	}
-	d := s.dimensions
-	return float64(embed.Dot(s.codes[int(passage)*d:(int(passage)+1)*d], q.Codes)) * float64(q.Scale) * float64(s.scales[passage])
+	return float64(embed.Dot(codes, q.Codes)) * float64(q.Scale) * float64(*scale)
 }
 
 // planes are a query's values in four bits, a bit a plane, beside their signs.
@@ -78,8 +99,8 @@ func (s *slab) planes(q embed.Quantised) planes {
 // the cosine. The sum over the dimensions where the passage is positive of
 // the query's value.
 func (s *slab) nearness(passage int, p *planes) int {
-	w := s.words()
-	signs := s.signs[passage*w : (passage+1)*w]
+	_, signs, _ := s.at(passage)
+	w := len(signs)
 	b0, b1, b2, b3 := p.bits[0][:w], p.bits[1][:w], p.bits[2][:w], p.bits[3][:w]
 	n, n0, n1, n2, n3 := 0, 0, 0, 0, 0
 	for i, x := range signs {
