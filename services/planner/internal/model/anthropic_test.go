@@ -42,7 +42,7 @@ func TestTheMessagesAPIIsAskedInItsOwnForm(t *testing.T) {
 			"tools": []any{map[string]any{"name": "answer", "description": "Gives the answer.", "input_schema": form}},
 		},
 	}
-	for i, c := range s.calls {
+	for i, c := range s.asked() {
 		if c.path != "/v1/v1/messages" || c.key != "secret-1" || c.version != "2023-06-01" || c.authorization != "" || !reflect.DeepEqual(c.body, want[i]) {
 			t.Errorf("the endpoint was asked %+v, want %+v", c, want[i])
 		}
@@ -68,8 +68,8 @@ func TestFailuresOfTheMessagesAPIAreSorted(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &script{answers: []answer{tt.answer}}
 			_, err := openAnthropic(t, s, Config{}).Complete(t.Context(), Request{Prompt: "x"})
-			if !errors.Is(err, tt.want) || err.Error() != tt.text || len(s.calls) != 1 {
-				t.Errorf("got %v after %d calls, want %s", err, len(s.calls), tt.text)
+			if !errors.Is(err, tt.want) || err.Error() != tt.text || len(s.asked()) != 1 {
+				t.Errorf("got %v after %d calls, want %s", err, len(s.asked()), tt.text)
 			}
 		})
 	}
@@ -84,7 +84,7 @@ func TestAnEndpointThatKnowsNoSchemasIsAskedWithout(t *testing.T) {
 		}
 	}
 	var formats []bool
-	for _, c := range s.calls {
+	for _, c := range s.asked() {
 		formats = append(formats, c.body["response_format"] != nil)
 	}
 	if want := []bool{true, false, false}; !reflect.DeepEqual(formats, want) {

@@ -11,7 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,6 +25,7 @@ import (
 // script is an endpoint that answers each call with the next answer, and keeps what it was asked.
 type script struct {
 	answers []answer
+	mu      sync.Mutex
 	calls   []call
 }
 
@@ -42,8 +45,10 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	data, _ := io.ReadAll(r.Body)
 	c := call{path: r.URL.Path, authorization: r.Header.Get("Authorization"), organization: r.Header.Get("OpenAI-Organization"), key: r.Header.Get("X-Api-Key"), version: r.Header.Get("Anthropic-Version")}
 	_ = json.Unmarshal(data, &c.body)
+	s.mu.Lock()
 	a := s.answers[min(len(s.calls), len(s.answers)-1)]
 	s.calls = append(s.calls, c)
+	s.mu.Unlock()
 	if a.hold {
 		<-r.Context().Done()
 		return
@@ -54,6 +59,13 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(a.status)
 	_, _ = io.WriteString(w, a.body)
+}
+
+// asked are the calls so far. The client may have given up on one that goes on.
+func (s *script) asked() []call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls)
 }
 
 func open(t *testing.T, s *script, cfg Config) Model {
@@ -115,8 +127,8 @@ func TestCompleteAsksOnceAndReportsTheEndpointsModel(t *testing.T) {
 		"model": "small", "temperature": 0.0, "max_tokens": 300.0,
 		"messages": []any{map[string]any{"role": "system", "content": "Rules."}, map[string]any{"role": "user", "content": "What is a plan?"}},
 	}}}
-	if !reflect.DeepEqual(s.calls, want) {
-		t.Errorf("the endpoint was asked %+v, want %+v", s.calls, want)
+	if !reflect.DeepEqual(s.asked(), want) {
+		t.Errorf("the endpoint was asked %+v, want %+v", s.asked(), want)
 	}
 }
 
@@ -126,7 +138,7 @@ func TestNoKeyIsSentWhenNoneIsConfigured(t *testing.T) {
 	if _, err := open(t, s, Config{}).Complete(context.Background(), Request{Prompt: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.calls[0].authorization; got != "" {
+	if got := s.asked()[0].authorization; got != "" {
 		t.Errorf("the endpoint was sent %q", got)
 	}
 }
@@ -165,8 +177,8 @@ func TestFailuresAreSortedAndNeverRetried(t *testing.T) {
 			if !errors.Is(err, tt.want) || err.Error() != tt.text {
 				t.Errorf("got %v, want %s", err, tt.text)
 			}
-			if len(s.calls) > 1 {
-				t.Errorf("the endpoint was called %d times", len(s.calls))
+			if len(s.asked()) > 1 {
+				t.Errorf("the endpoint was called %d times", len(s.asked()))
 			}
 		})
 	}
