@@ -184,7 +184,8 @@ func TestAlertsSeeRealServices(t *testing.T) {
 				switch name {
 				case "sabha_push_lag_seconds_bucket", "sabha_spans_lost_total", "sabha_admissions_total",
 					"sabha_review_overdue", "sabha_review_notices_total", "sabha_partner_cards_lost",
-					"sabha_partner_breaker", "sabha_partner_contract_findings", "sabha_partner_attained", "sabha_partner_error_budget_left": // only when there is something to tell
+					"sabha_partner_breaker", "sabha_partner_contract_findings", "sabha_partner_attained", "sabha_partner_error_budget_left",
+					"sabha_mcp_server_up", "sabha_mcp_tools": // only when there is something to tell
 					continue
 				}
 				if n, err := m.series(name); err != nil || n == 0 {
