@@ -3,7 +3,9 @@
 package replicas
 
 import (
+	"database/sql"
 	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -55,6 +57,13 @@ func failing(t *testing.T, f *fleet, how syscall.Signal) {
 	before := len(executions(f.dir))
 	failed := time.Now()
 	f.must(first.Process.Signal(how))
+	for how == syscall.SIGSTOP && f.locked() {
+		// Stalled in the middle of a write it holds the file of SQLite, as long as it is
+		// there: nobody else can write, whoever has the lease.
+		f.must(first.Process.Signal(syscall.SIGCONT))
+		time.Sleep(20 * time.Millisecond)
+		f.must(first.Process.Signal(how))
+	}
 	f.openGate()
 	for _, id := range ids {
 		f.soon("task "+id+" ends", func() bool { return state(f.get(c1, "", id)) == "COMPLETED" })
@@ -82,4 +91,27 @@ func failing(t *testing.T, f *fleet, how syscall.Signal) {
 		t.Errorf("then it served %s %q", state(got), note(got))
 	}
 	f.closeGate()
+}
+
+// locked tells whether a database can not be written.
+func (f *fleet) locked() bool {
+	f.Helper()
+	for _, url := range f.plans[0].Databases {
+		file, ours := strings.CutPrefix(url, "sqlite:")
+		if !ours {
+			continue // PostgreSQL ends a transaction that says nothing, and locks rows
+		}
+		path, _, _ := strings.Cut(file, "?")
+		db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(500)&_txlock=immediate")
+		f.must(err)
+		tx, err := db.Begin()
+		if err == nil {
+			err = tx.Rollback()
+		}
+		f.must(db.Close())
+		if err != nil {
+			return true
+		}
+	}
+	return false
 }
