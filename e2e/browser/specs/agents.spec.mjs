@@ -20,7 +20,7 @@ test("agents are shown with their health, version, card, skills, bindings and fi
     assert.match(await card.locator(".card-facts", { hasText: "version" }).textContent(), /version \S+/);
   }
   const research = page.locator("#agent-research");
-  await research.locator("summary", { hasText: "2 skills" }).click();
+  await research.locator("summary", { hasText: "5 skills" }).click();
   await research.getByText("Bindings").click();
   await research.getByText("POST /research/message:send").waitFor();
   await research.getByText("tenant research").waitFor();
@@ -28,7 +28,7 @@ test("agents are shown with their health, version, card, skills, bindings and fi
   await page.locator("#agent-planner").getByText("POST /message:send").waitFor();
   await research.getByText("Card as JSON").click();
   const card = JSON.parse(await research.locator("pre").textContent());
-  assert.deepEqual(card.skills.map((s) => s.id).sort(), ["investigate", "search"]);
+  assert.deepEqual(card.skills.map((s) => s.id).sort(), ["changes", "fetch", "investigate", "search", "vector-search"]);
 
   // What is opened stays open when calls come into the figures.
   await ask({ text: "How often are backups taken?" });
@@ -38,7 +38,7 @@ test("agents are shown with their health, version, card, skills, bindings and fi
   assert.match(await health.textContent(), /investigate1\s*[\d.]+ m?s[\d.]+ m?s.*within budget.*general/s);
   assert.ok(await research.locator("pre").isVisible());
 
-  await research.locator("dl > div", { hasText: "search" }).first().getByRole("link", { name: "Try it" }).click();
+  await research.locator("dl > div", { has: page.getByText("search", { exact: true }) }).first().getByRole("link", { name: "Try it" }).click();
   await page.waitForURL(/playground/);
   assert.equal(await page.getByRole("combobox", { name: "Agent", exact: true }).inputValue(), "research");
   assert.equal(await page.getByLabel("Skill").inputValue(), "search");
