@@ -74,6 +74,11 @@ func goAbroad(t *testing.T) *abroad {
 		if err != nil {
 			return nil, fault.Status(err).Err()
 		}
+		// What is sent is encoded after the lock is gone, while the next call may
+		// change what this one answered.
+		if m, ok := res.(proto.Message); ok {
+			res = proto.Clone(m)
+		}
 		return res, nil
 	}))
 	registryv1.RegisterRegistryServiceServer(s, a)
