@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
+	"time"
 
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/service"
@@ -37,7 +39,14 @@ type Config struct {
 	Documents string `yaml:"documents"`
 	// Collection that is filled and searched; default "documents".
 	Collection string `yaml:"collection"`
+	// Embeddings is a model elsewhere that makes the vectors; without one the built-in
+	// embedder does.
+	Embeddings Embeddings `yaml:"embeddings"`
 }
+
+// Embeddings names a model behind the OpenAI embeddings API. The zero value is the
+// built-in embedder.
+type Embeddings = embed.Config
 
 // Report says what became of every file of a folder.
 type Report = ingest.Report
@@ -52,29 +61,70 @@ func New(c Config) service.Definition {
 }
 
 func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, error) {
+	embedder, err := c.Embeddings.Open(b.Outlets)
+	if err != nil {
+		return nil, err
+	}
 	store := sqlstore.New(b.DB, b.Clock)
 	if c.Documents != "" {
-		report, err := ingest.New(store, embed.Builtin{}).Folder(ctx, c.collection(), c.Documents)
+		report, err := ingest.New(store, embedder).Folder(ctx, c.collection(), c.Documents)
 		if err != nil {
 			return nil, err
 		}
 		b.Log.Info("documents ingested", "folder", c.Documents, "ingested", len(report.Ingested), "passages", report.Chunks,
 			"unchanged", report.Unchanged, "skipped", len(report.Skipped), "removed", len(report.Removed))
+		if report.Away != nil {
+			b.Log.Warn("documents wait for vectors; they are found by their words", "cause", report.Away)
+		}
 		for _, s := range report.Skipped {
 			b.Log.Warn("document skipped", "document", s.Name, "reason", s.Reason)
 		}
 	}
-	engine := retrieval.New(store, embed.Builtin{}, c.collection())
+	engine := retrieval.New(store, embedder, c.collection())
 	mcp, err := mcpserver.New(engine, b.Release, b.Log)
 	if err != nil {
 		return nil, err
 	}
-	return &service.Persona{Agent: a2aagent.WithLibrary(a2aagent.New(engine, b.Release), collection{store, c.collection()}, engine), HTTP: map[string]http.Handler{MCPPath: mcp}}, nil
+	going, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var vectors sync.WaitGroup
+	vectors.Go(func() { keepVectors(going, b, store, embedder, c.collection()) })
+	return &service.Persona{
+		Agent: a2aagent.WithLibrary(a2aagent.New(engine, b.Release), collection{store, c.collection()}, engine),
+		HTTP:  map[string]http.Handler{MCPPath: mcp},
+		Close: func() error {
+			stop()
+			vectors.Wait()
+			return nil
+		},
+	}, nil
+}
+
+// lookAgain is how often documents without vectors of the embedder in use are looked for.
+const lookAgain = time.Minute
+
+// keepVectors makes the vectors that documents lack: of those that were ingested while the
+// embedder was away, and of all after another one was configured.
+func keepVectors(ctx context.Context, b *service.Base, store *sqlstore.Store, embedder embed.Embedder, collection string) {
+	for {
+		made, err := ingest.Vectors(ctx, store, embedder, collection)
+		if made > 0 {
+			b.Log.Info("vectors made", "documents", made, "embedding", embedder.Name())
+		}
+		if err != nil && ctx.Err() == nil {
+			b.Log.Warn("documents wait for vectors; they are found by their words", "cause", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-b.Clock.After(lookAgain):
+		}
+	}
 }
 
 // Ingest brings a folder into the configured collection and reports what
 // became of each file. It works on the database, beside a running service or
-// without one: a running one finds the change with its next search.
+// without one: a running one finds the change with its next search, and makes the
+// vectors anew where it has another embedder.
 func Ingest(ctx context.Context, c Config, dir string) (Report, error) {
 	db, err := sqldb.Open(ctx, c.Database)
 	if err != nil {

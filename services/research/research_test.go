@@ -3,6 +3,7 @@ package research_test
 import (
 	"context"
 	"crypto/ed25519"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -10,8 +11,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/grpc/codes"
@@ -233,5 +237,74 @@ func TestAMissingFolderFailsTheStart(t *testing.T) {
 	_, err := service.Start(t.Context(), research.New(config(t, "/no/such/folder")), env)
 	if err == nil || !strings.Contains(err.Error(), "research: documents folder /no/such/folder does not exist") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestVectorsMayBeMadeByAModelElsewhere(t *testing.T) {
+	var mu sync.Mutex
+	var asked []string
+	away := true
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if away {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		var q struct{ Input []string }
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+			t.Error(err)
+		}
+		asked = append(asked, q.Input...)
+		type one struct {
+			Index     int       `json:"index"`
+			Embedding []float64 `json:"embedding"`
+		}
+		data := make([]one, len(q.Input))
+		for i := range data {
+			data[i] = one{i, []float64{1, 0, 0, 0, 0, 0, 0, float64(i)}}
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"data": data})
+	}))
+	defer model.Close()
+	c := config(t, handbook)
+	c.Embeddings = research.Embeddings{BaseURL: model.URL + "/v1", Name: "small", Dimensions: 8}
+	question := "Who must be present to restore an encrypted archive?"
+	answered := func(p *platform, id string) {
+		t.Helper()
+		res, err := p.client.SendMessage(p.as(t, ""), request(id, "search", question))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := agent.DataOf(res.GetMessage().GetParts()).GetStructValue().GetFields()
+		if got := data["embedding"].GetStringValue(); got != "endpoint/small/8" {
+			t.Errorf("found by vectors of %q", got)
+		}
+		if got := first(t, res.GetMessage().GetParts())["document"].GetStringValue(); got != "backup.md" {
+			t.Errorf("found %s", got)
+		}
+	}
+	answered(start(t, c), "by-words")
+
+	mu.Lock()
+	away = false
+	mu.Unlock()
+	c.Documents = "" // nothing is ingested again
+	again := start(t, c)
+	for has := false; !has; {
+		select {
+		case <-t.Context().Done():
+			t.Fatal("the vectors are not made")
+		case <-time.After(10 * time.Millisecond):
+		}
+		mu.Lock()
+		has = slices.ContainsFunc(asked, func(text string) bool { return strings.Contains(text, "Encryption of copies") })
+		mu.Unlock()
+	}
+	answered(again, "by-vectors")
+	mu.Lock()
+	defer mu.Unlock()
+	if !slices.Contains(asked, question) {
+		t.Errorf("the query was not embedded; asked for %d texts", len(asked))
 	}
 }

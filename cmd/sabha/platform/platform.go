@@ -80,6 +80,8 @@ type Options struct {
 	Model planner.Model
 	// MCP are the servers whose tools the executor calls; nil for none.
 	MCP *executor.MCP
+	// Embeddings is a model that makes the vectors of documents; zero for the built-in ones.
+	Embeddings research.Embeddings
 	// OTLP is the URL of a collector for spans; empty for none. TraceRatio as in service.Config.
 	OTLP       string
 	TraceRatio *float64
@@ -254,7 +256,7 @@ func (p *Platform) startPersonas(ctx context.Context) error {
 		memory.New(memory.Config{Config: p.config(memory.Name)}),
 		executor.New(executor.Config{Config: p.config(executor.Name), MCP: p.options.MCP}),
 		validator.New(validator.Config{Config: p.config(validator.Name), Policy: p.options.Thresholds}),
-		research.New(research.Config{Config: p.config(research.Name), Documents: p.options.Docs}),
+		research.New(research.Config{Config: p.config(research.Name), Documents: p.options.Docs, Embeddings: p.options.Embeddings}),
 		review.New(review.Config{Config: p.config(review.Name), Policy: p.options.ReviewPolicy}),
 		partners.New(partners.Config{Config: p.config(partners.Name), Agreements: p.options.Agreements, Callback: p.options.PublicURL}),
 		planner.New(planner.Config{Config: p.config(planner.Name), Playbooks: p.options.Playbooks, Model: p.options.Model, Agents: p.options.Agents}),

@@ -43,6 +43,7 @@ func (r *run) up() *cobra.Command {
 		kap   string
 		mcp   string
 		leave string
+		near  string
 	)
 	c := &cobra.Command{
 		Use: "up", Short: "Run the whole platform in this process until it is stopped", Args: exactly(0),
@@ -65,6 +66,11 @@ makes an API key and an account of the console, and prints both once. Ctrl-C sto
 				o.MCP = &executor.MCP{}
 				if err := service.Load(mcp, o.MCP); err != nil {
 					return usagef("--mcp: %v", err)
+				}
+			}
+			if near != "" {
+				if err := service.Load(near, &o.Embeddings); err != nil {
+					return usagef("--embeddings: %v", err)
 				}
 			}
 			if leave != "" {
@@ -99,6 +105,7 @@ makes an API key and an account of the console, and prints both once. Ctrl-C sto
 	f.StringVar(&o.Agreements, "agreements", "", "folder of operating agreements with partners, one file each")
 	f.StringVar(&kap, "kap", "", "file that says what agents of other organisations are offered over KAP, instead of one capability that asks")
 	f.StringVar(&mcp, "mcp", "", "file that names MCP servers whose tools may be called, as the executor's section mcp does")
+	f.StringVar(&near, "embeddings", "", "file that names a model whose vectors documents are found by, as research's section embeddings does (default the built-in ones)")
 	f.StringSliceVar(&o.PushAllow, "push-allow", nil, "networks that webhooks may be in beside public ones, as CIDRs (127.0.0.0/8 for this machine)")
 	f.StringVar(&model.BaseURL, "model-url", "", "base URL of a language model's endpoint, which plans open requests and writes answers (without one answers are quoted)")
 	f.StringVar(&model.Name, "model", "", "name of the model at --model-url")

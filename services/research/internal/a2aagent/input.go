@@ -14,6 +14,7 @@ import (
 
 	"sabha.dev/chassis/agent"
 	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/label"
 	"sabha.dev/services/research/internal/retrieval"
 )
 
@@ -27,7 +28,7 @@ type input struct {
 // beside data is the query when the data has none.
 func read(m *a2apb.Message, limit, most int) (input, error) {
 	in := input{
-		Query: retrieval.Query{Text: agent.TextOf(m.GetParts()), Limit: limit, Filters: map[string][]string{}},
+		Query: retrieval.Query{Text: agent.TextOf(m.GetParts()), Limit: limit, Filters: map[string][]string{}, Labels: label.Of(m.GetParts()...)},
 		paths: map[string]string{"query": "message.parts"},
 	}
 	for i, p := range m.GetParts() {

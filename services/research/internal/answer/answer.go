@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"sabha.dev/chassis/label"
+	"sabha.dev/services/research/internal/document"
 	"sabha.dev/services/research/internal/retrieval"
 )
 
@@ -48,20 +49,10 @@ func New(q retrieval.Query, embedding string, results []retrieval.Result) Answer
 		}
 		a.Results[i] = Passage{
 			Document: r.Document, Title: r.Title, Digest: r.Digest, HeadingPath: path, Start: r.Start, End: r.End,
-			Text: r.Text, Score: round(r.Score, 6), Confidence: round(r.Confidence, 4), Confidentiality: confidentiality(r.Confidentiality),
+			Text: r.Text, Score: round(r.Score, 6), Confidence: round(r.Confidence, 4), Confidentiality: document.Strictest(r.Confidentiality),
 		}
 	}
 	return a
-}
-
-// confidentiality is the strictest of those that a document states. One that is not known
-// is the strictest of all.
-func confidentiality(stated []string) label.Confidentiality {
-	var l label.Labels
-	for _, s := range stated {
-		l = label.Join(l, label.Labels{Confidentiality: label.Confidentiality(strings.ToLower(s))})
-	}
-	return l.Confidentiality
 }
 
 // Labels of the answer: what documents say is nobody's instruction, and the strictest of

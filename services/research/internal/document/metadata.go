@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"sabha.dev/chassis/label"
 )
 
 // read takes the scalar and list fields of front matter and returns the
@@ -48,4 +50,19 @@ func scalar(v any) (string, bool) {
 		return fmt.Sprint(v), true
 	}
 	return "", false
+}
+
+// Confidentiality is the strictest of those that the document states, empty where it
+// states none. One that is not known is the strictest of all.
+func (m Metadata) Confidentiality() label.Confidentiality {
+	return Strictest(m["confidentiality"])
+}
+
+// Strictest of the confidentialities that documents state.
+func Strictest(stated []string) label.Confidentiality {
+	var l label.Labels
+	for _, s := range stated {
+		l = label.Join(l, label.Labels{Confidentiality: label.Confidentiality(strings.ToLower(s))})
+	}
+	return l.Confidentiality
 }

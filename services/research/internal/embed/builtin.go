@@ -5,6 +5,7 @@ import (
 	"math"
 	"sync"
 
+	"sabha.dev/chassis/label"
 	"sabha.dev/services/research/internal/term"
 )
 
@@ -37,7 +38,7 @@ func (Builtin) Name() string { return BuiltinName }
 func (Builtin) Dimensions() int { return builtinDimensions }
 
 // Embed never fails unless the context has ended.
-func (Builtin) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+func (Builtin) Embed(ctx context.Context, _ label.Labels, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	for i, text := range texts {
 		if err := ctx.Err(); err != nil {

@@ -5,6 +5,8 @@ package embed
 import (
 	"context"
 	"math"
+
+	"sabha.dev/chassis/label"
 )
 
 // Embedder makes vectors. Implementations are safe for concurrent use.
@@ -14,8 +16,10 @@ type Embedder interface {
 	// Dimensions is the length of every vector.
 	Dimensions() int
 	// Embed gives one vector of length 1 for each text, in order. A text
-	// without anything to embed gives a vector of zeros.
-	Embed(ctx context.Context, texts []string) ([][]float32, error)
+	// without anything to embed gives a vector of zeros. The labels are of what
+	// the texts are from. Errors are ErrAway, wrapped with what is known, and the
+	// cause of the context's end.
+	Embed(ctx context.Context, labels label.Labels, texts []string) ([][]float32, error)
 }
 
 // Weighing is an embedder that can be told what a query is about term by term:

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"math"
 	"testing"
+
+	"sabha.dev/chassis/label"
 )
 
 func embedded(t *testing.T, text string) Quantised {
 	t.Helper()
-	v, err := Builtin{}.Embed(context.Background(), []string{text})
+	v, err := Builtin{}.Embed(context.Background(), label.Labels{}, []string{text})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,7 @@ func TestVectorsAreTheSameEverywhereAndOfLengthOne(t *testing.T) {
 
 func TestQuantisedComesBackAndIsNearTheExact(t *testing.T) {
 	ctx := context.Background()
-	v, _ := Builtin{}.Embed(ctx, []string{"The server retries a failed delivery", "A delivery that failed is tried again by the server"})
+	v, _ := Builtin{}.Embed(ctx, label.Labels{}, []string{"The server retries a failed delivery", "A delivery that failed is tried again by the server"})
 	exact := 0.0
 	for i := range v[0] {
 		exact += float64(v[0][i]) * float64(v[1][i])
@@ -77,7 +79,7 @@ func TestQuantisedComesBackAndIsNearTheExact(t *testing.T) {
 // A stored vector is compared with the query's of a later release, so the
 // hash must not change under the same name.
 func TestBuiltinIsPinned(t *testing.T) {
-	v, _ := Builtin{}.Embed(context.Background(), []string{"agent"})
+	v, _ := Builtin{}.Embed(context.Background(), label.Labels{}, []string{"agent"})
 	sum := 0.0
 	for i, x := range v[0] {
 		sum += float64(x) * float64(i)
@@ -92,7 +94,7 @@ const pinned = -209.672
 func TestEmbedStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := (Builtin{}).Embed(ctx, []string{"a"}); !errors.Is(err, context.Canceled) {
+	if _, err := (Builtin{}).Embed(ctx, label.Labels{}, []string{"a"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -29,7 +29,7 @@ type Store interface {
 	Apply(ctx context.Context, collection string, change Change) error
 }
 
-// Fingerprint tells whether a stored document is what would be stored now.
+// Fingerprint tells what a stored document was made of, and by what.
 type Fingerprint struct {
 	Digest    string // of the file's bytes
 	Splitter  string // chunk.Version it was cut with
@@ -57,6 +57,9 @@ type Report struct {
 	Skipped   []Skip
 	Removed   []string // stored before, no longer readable in the folder
 	Chunks    int      // of the ingested documents
+	// Away is why some of them have no vectors yet; nil if all have. They are found by
+	// their words, and the service makes their vectors as soon as it can.
+	Away error
 }
 
 // Skip is a file that was not ingested, and why.
@@ -67,6 +70,9 @@ func (r Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d ingested (%d passages), %d unchanged, %d skipped, %d removed",
 		len(r.Ingested), r.Chunks, r.Unchanged, len(r.Skipped), len(r.Removed))
+	if r.Away != nil {
+		fmt.Fprintf(&b, "\n  found by words only for now: %v", r.Away)
+	}
 	for _, s := range r.Skipped {
 		fmt.Fprintf(&b, "\n  skipped %s: %s", s.Name, s.Reason)
 	}

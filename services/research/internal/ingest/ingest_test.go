@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"sabha.dev/chassis/label"
 	"sabha.dev/services/research/internal/embed"
 	"sabha.dev/services/research/internal/ingest"
 )
@@ -127,18 +128,41 @@ func TestFolderAgainTouchesOnlyWhatChanged(t *testing.T) {
 	}
 }
 
-// renamed is the built-in embedder under another name.
-type renamed struct{ embed.Builtin }
+// away is an embedder that answers for a while.
+type away struct {
+	embed.Builtin
+	after int
+}
 
-func (renamed) Name() string { return "renamed" }
+func (a *away) Embed(ctx context.Context, labels label.Labels, texts []string) ([][]float32, error) {
+	if a.after--; a.after < 0 {
+		return nil, embed.ErrAway
+	}
+	return a.Builtin.Embed(ctx, labels, texts)
+}
 
-func TestAnotherEmbedderMakesAllVectorsAnew(t *testing.T) {
+func TestDocumentsAreIngestedWhileTheEmbedderIsAway(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, "a.md", "a")
+	for _, name := range []string{"a.md", "b.md", "c.md"} {
+		write(t, dir, name, name)
+	}
 	store := newKept()
-	folder(t, ingest.New(store, embed.Builtin{}), dir)
-	if got := folder(t, ingest.New(store, renamed{}), dir); len(got.Ingested) != 1 || store.prints["a.md"].Embedding != "renamed" {
-		t.Errorf("got %+v, stored %v", got, store.prints)
+	far := &away{after: 1}
+	got := folder(t, ingest.New(store, far), dir)
+	if len(got.Ingested) != 3 || !errors.Is(got.Away, embed.ErrAway) || !strings.Contains(got.String(), "\n  found by words only for now: the embeddings endpoint gives no vectors") {
+		t.Errorf("%+v", got)
+	}
+	if far.after != -1 {
+		t.Errorf("it was asked %d times after it was away", -1-far.after)
+	}
+	for name, want := range map[string]string{"a.md": embed.BuiltinName, "b.md": "", "c.md": ""} {
+		if got := store.prints[name].Embedding; got != want {
+			t.Errorf("%s has vectors of %q, want %q", name, got, want)
+		}
+	}
+	// What a document was embedded by is no reason to read it again.
+	if got := folder(t, ingest.New(store, far), dir); len(got.Ingested) != 0 || got.Unchanged != 3 {
+		t.Errorf("again: %+v", got)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"sabha.dev/services/research/internal/chunk"
 	"sabha.dev/services/research/internal/document"
+	"sabha.dev/services/research/internal/embed"
 )
 
 // run is one pass over a folder.
@@ -74,19 +75,18 @@ func (r *run) file(ctx context.Context, name string) error {
 	}
 	r.keep[name] = true
 	print := Fingerprint{Digest: parsed.Digest, Splitter: chunk.Version, Embedding: r.embedder.Name()}
-	if r.stored[name] == print {
+	// Whose vectors it has is no matter here: Vectors sees to them.
+	if have := r.stored[name]; have.Digest == print.Digest && have.Splitter == print.Splitter {
 		r.report.Unchanged++
 		return nil
 	}
 	chunks := chunk.Split(parsed, src)
-	texts := make([]string, len(chunks))
-	for i, c := range chunks {
-		// A passage is about its headings too.
-		texts[i] = strings.Join(append([]string{parsed.Title}, c.HeadingPath...), "\n") + "\n" + c.Text
-	}
-	vectors, err := r.embedder.Embed(ctx, texts)
+	vectors, err := r.vectors(ctx, parsed, chunks)
 	if err != nil {
 		return err
+	}
+	if vectors == nil {
+		vectors, print.Embedding = make([][]float32, len(chunks)), ""
 	}
 	r.change.Put = append(r.change.Put, Document{Document: parsed, Chunks: chunks, Vectors: vectors, Fingerprint: print})
 	r.report.Ingested = append(r.report.Ingested, name)
@@ -96,6 +96,20 @@ func (r *run) file(ctx context.Context, name string) error {
 		return r.flush(ctx)
 	}
 	return nil
+}
+
+// vectors of a document; nil once the embedder gives none: the document is found by its
+// words until Vectors has made them.
+func (r *run) vectors(ctx context.Context, d *document.Document, chunks []chunk.Chunk) ([][]float32, error) {
+	if r.report.Away != nil {
+		return nil, nil
+	}
+	vectors, err := vectorsOf(ctx, r.embedder, d.Title, d.Metadata, chunks)
+	if errors.Is(err, embed.ErrAway) {
+		r.report.Away = err
+		return nil, nil
+	}
+	return vectors, err
 }
 
 func (r *run) flush(ctx context.Context) error {

@@ -2,6 +2,7 @@ package retrieval
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -120,11 +121,15 @@ func (e *Engine) find(ctx context.Context, q Query, rank func(*index, []slot, em
 	var vector []float32
 	weighing, weighs := e.embedder.(embed.Weighing)
 	if !weighs {
-		vectors, err := e.embedder.Embed(ctx, []string{q.Text})
-		if err != nil {
+		vectors, err := e.embedder.Embed(ctx, q.Labels, []string{q.Text})
+		switch {
+		case errors.Is(err, embed.ErrAway):
+			// Words find most of it; an answer by them is better than none.
+		case err != nil:
 			return finds{}, fmt.Errorf("embed the query: %w", err)
+		default:
+			vector = vectors[0]
 		}
-		vector = vectors[0]
 	}
 	e.mu.RLock()
 	defer e.mu.RUnlock()

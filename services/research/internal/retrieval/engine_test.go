@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"sabha.dev/chassis/fault"
+	"sabha.dev/chassis/label"
 	"sabha.dev/services/research/internal/chunk"
 	"sabha.dev/services/research/internal/embed"
 	"sabha.dev/services/research/internal/retrieval"
@@ -34,7 +35,7 @@ func (s *shelf) put(name string, metadata map[string][]string, texts ...string) 
 	defer s.mu.Unlock()
 	s.generation++
 	d := retrieval.Document{Name: name, Title: strings.TrimSuffix(name, ".md"), Version: s.generation, Embedding: embed.BuiltinName, Metadata: metadata, Digest: "sha256:x"}
-	vectors, _ := embed.Builtin{}.Embed(context.Background(), texts)
+	vectors, _ := embed.Builtin{}.Embed(context.Background(), label.Labels{}, texts)
 	for i, text := range texts {
 		d.Passages = append(d.Passages, retrieval.Passage{
 			Chunk:  chunk.Chunk{Ordinal: i, Text: text, HeadingPath: []string{"Part " + fmt.Sprint(i)}, Start: i * 100, End: i*100 + len(text)},

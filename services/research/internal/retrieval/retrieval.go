@@ -10,6 +10,7 @@ package retrieval
 import (
 	"context"
 
+	"sabha.dev/chassis/label"
 	"sabha.dev/services/research/internal/chunk"
 	"sabha.dev/services/research/internal/embed"
 )
@@ -77,6 +78,8 @@ type Query struct {
 	// Filters name metadata keys with the values of which a document must
 	// have one, for every key. Case does not matter.
 	Filters map[string][]string
+	// Labels of the text: what may leave to an embedder elsewhere goes by them.
+	Labels label.Labels
 }
 
 // Bounds of a query.

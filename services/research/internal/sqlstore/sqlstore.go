@@ -67,12 +67,8 @@ func (s *Store) Apply(ctx context.Context, collection string, change ingest.Chan
 		return fmt.Errorf("store documents: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	// The row's lock also puts writers of one collection in order.
-	var generation int64
-	if err := tx.QueryRowContext(ctx,
-		`INSERT INTO collections (name, generation) VALUES ($1, 1)
-		 ON CONFLICT (name) DO UPDATE SET generation = collections.generation + 1 RETURNING generation`,
-		collection).Scan(&generation); err != nil {
+	generation, err := next(ctx, tx, collection)
+	if err != nil {
 		return fmt.Errorf("store documents: %w", err)
 	}
 	if s.db.Dialect == sqldb.SQLite {
@@ -115,6 +111,15 @@ func (s *Store) Apply(ctx context.Context, collection string, change ingest.Chan
 		}
 	}
 	return nil
+}
+
+// next begins a generation of a collection. The row's lock also puts its writers in order.
+func next(ctx context.Context, tx *sql.Tx, collection string) (generation int64, err error) {
+	err = tx.QueryRowContext(ctx,
+		`INSERT INTO collections (name, generation) VALUES ($1, 1)
+		 ON CONFLICT (name) DO UPDATE SET generation = collections.generation + 1 RETURNING generation`,
+		collection).Scan(&generation)
+	return generation, err
 }
 
 // remove deletes a document and tells how many there were, 0 or 1.
