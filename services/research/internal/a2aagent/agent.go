@@ -46,7 +46,7 @@ func New(engine Engine, release string) agent.Agent {
 			{
 				ID: Search, Name: "Search",
 				Description: "Answers at once with up to five passages. Takes text, or data {action: search or research, query, limit 1-5, min_confidence, " +
-					"kind, product, environment, filters}. An empty list means that no document is about the query.",
+					"since and until (days such as 2026-01-31), kind, product, environment, filters}. An empty list means that no document is about the query.",
 				Tags:      []string{"search", "retrieval", "knowledge-search"},
 				Examples:  []string{"How is a finished task cancelled?", `{"action":"search","query":"retry policy","limit":3,"kind":"runbook"}`},
 				Anonymous: true,

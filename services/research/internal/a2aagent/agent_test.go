@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -72,6 +73,10 @@ func TestSearchTakesTextAndData(t *testing.T) {
 			"text beside the filters of a frame", `[{"text":"market trend"},{"data":{"filters":{"Year":2026,"draft":false},"min_confidence":0.5}}]`,
 			retrieval.Query{Text: "market trend", Limit: 5, MinConfidence: 0.5, Filters: map[string][]string{"year": {"2026"}, "draft": {"false"}}},
 		},
+		{
+			"a time", `[{"data":{"query":"q","since":"2026-01-31","until":"2026-02-01T12:00:00Z"}}]`,
+			retrieval.Query{Text: "q", Limit: 5, Since: time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 2, 1, 12, 0, 0, 0, time.UTC)},
+		},
 		{"the data's query before the text", `[{"text":"see data"},{"data":{"query":"q"}}]`, retrieval.Query{Text: "q", Limit: 5}},
 	}
 	for _, c := range cases {
@@ -133,6 +138,7 @@ func TestBadInputNamesItsField(t *testing.T) {
 		{`[{"data":{"query":"q","action":"ask-network"}}]`, "message.parts[0].data.action"},
 		{`[{"data":{"query":"q","kind":{"a":1}}}]`, "message.parts[0].data.kind"},
 		{`[{"data":{"query":"q","filters":{"year":[]}}}]`, "message.parts[0].data.filters.year"},
+		{`[{"data":{"query":"q","since":"last week"}}]`, "message.parts[0].data.since"},
 		{`[{"data":{"query":"q","filters":"x"}}]`, "message.parts[0].data.filters"},
 		{`[{"data":{"query":"q","colour":"red"}}]`, "message.parts[0].data.colour"},
 		{`[{"data":["q"]}]`, "message.parts[0].data"},

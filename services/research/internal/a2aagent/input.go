@@ -78,6 +78,16 @@ func (in *input) field(key, path string, v *structpb.Value, most int) error {
 			return fault.Invalid(path, "must be a number from 0 to 1")
 		}
 		in.MinConfidence = n.NumberValue
+	case "since", "until":
+		day, err := retrieval.ParseDay(v.GetStringValue())
+		if err != nil {
+			return fault.Invalid(path, "must be a day such as 2026-01-31, or a time by RFC 3339")
+		}
+		if key == "since" {
+			in.Since = day
+		} else {
+			in.Until = day
+		}
 	case "kind", "product", "environment":
 		return in.filter(key, path, v)
 	case "filters":
@@ -91,7 +101,7 @@ func (in *input) field(key, path string, v *structpb.Value, most int) error {
 			}
 		}
 	default:
-		return fault.Invalid(path, "is not known; the data takes action, query, limit, min_confidence, kind, product, environment and filters")
+		return fault.Invalid(path, "is not known; the data takes action, query, limit, min_confidence, since, until, kind, product, environment and filters")
 	}
 	return nil
 }

@@ -37,9 +37,11 @@ func New(source Source, embedder embed.Embedder, collection string) *Engine {
 // Embedding is the name of the embedder in use.
 func (e *Engine) Embedding() string { return e.embedder.Name() }
 
-// Search gives the passages for a query, best first; none is an answer too.
-// A query out of bounds gives a fault on the field: query, limit or
-// min_confidence.
+// Search gives the passages for a query, best first; none is an answer too. One that
+// says word for word what a better one says, under the same headings, is left out: it is
+// of a copy of the document.
+// A query out of bounds gives a fault on the field: query, limit,
+// min_confidence or until.
 func (e *Engine) Search(ctx context.Context, q Query) ([]Result, error) {
 	if err := q.check(); err != nil {
 		return nil, err
@@ -59,11 +61,13 @@ func (e *Engine) Search(ctx context.Context, q Query) ([]Result, error) {
 		fit = fitBuiltin
 	}
 	var results []Result
+	said := map[string]bool{}
 	for _, r := range fit.rerank(judged) {
-		if r.closeness >= leastCloseness && r.Confidence >= max(q.MinConfidence, leastConfidence) {
-			results = append(results, r.Result)
+		if said[r.says] || r.closeness < leastCloseness || r.Confidence < max(q.MinConfidence, leastConfidence) {
+			continue
 		}
-		if len(results) == q.Limit {
+		said[r.says] = true
+		if results = append(results, r.Result); len(results) == q.Limit {
 			break
 		}
 	}
@@ -139,7 +143,7 @@ func (e *Engine) find(ctx context.Context, q Query, rank func(*index, []slot, em
 		vector = weighing.EmbedTerms(ix.weighted(out.slots))
 	}
 	quantised := embed.Quantise(vector)
-	for _, r := range rank(ix, out.slots, quantised, ix.filter(q.Filters)) {
+	for _, r := range rank(ix, out.slots, quantised, ix.filter(q)) {
 		p := ix.passages[r.passage]
 		out.candidates = append(out.candidates, candidate{
 			document: ix.documents[p.document], ordinal: int(p.ordinal), score: r.score, cosine: ix.vectors.cosine(r.passage, quantised),
@@ -158,6 +162,8 @@ func (q Query) check() error {
 		return fault.Invalid("limit", "is %d; it must be from 1 to %d", q.Limit, MaxLimit)
 	case !(q.MinConfidence >= 0 && q.MinConfidence <= 1):
 		return fault.Invalid("min_confidence", "is %v; it must be from 0 to 1", q.MinConfidence)
+	case !q.Since.IsZero() && !q.Until.IsZero() && !q.Since.Before(q.Until):
+		return fault.Invalid("until", "is not after since, so no document can be of that time")
 	}
 	return nil
 }

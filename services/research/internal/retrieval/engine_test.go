@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"sabha.dev/chassis/fault"
 	"sabha.dev/chassis/label"
@@ -42,6 +43,14 @@ func (s *shelf) put(name string, metadata map[string][]string, texts ...string) 
 			Vector: embed.Quantise(vectors[i]),
 		})
 	}
+	s.documents[name] = d
+}
+
+func (s *shelf) titled(name, title string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.documents[name]
+	d.Title = title
 	s.documents[name] = d
 }
 
@@ -121,7 +130,20 @@ func search(t *testing.T, e *retrieval.Engine, q retrieval.Query) []string {
 }
 
 func TestSearchRanksFiltersAndMisses(t *testing.T) {
-	e := retrieval.New(animals(), embed.Builtin{}, "docs")
+	s := animals()
+	for i := range 3 {
+		s.put(fmt.Sprintf("zoo-%d.md", i+1), map[string][]string{"date": {fmt.Sprintf("2026-01-0%d", i+1)}}, fmt.Sprintf("Notice %d of the zoo.", i+1))
+	}
+	// What a document was updated counts before what it is dated.
+	s.put("zoo-1.md", map[string][]string{"date": {"2026-03-01"}, "updated": {"2026-01-01T10:00:00Z"}}, "Notice 1 of the zoo.")
+	s.put("b/parrots.md", nil, "Parrots repeat words.")
+	s.put("c/parrots.md", nil, "parrots  repeat WORDS")
+	s.titled("c/parrots.md", "b/parrots")
+	s.put("c/turtles.md", nil, "Turtles live 80 years.")
+	s.put("d/turtles.md", nil, "Turtles live 90 years.")
+	s.titled("d/turtles.md", "c/turtles")
+	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
+	e := retrieval.New(s, embed.Builtin{}, "docs")
 	cases := []struct {
 		name string
 		q    retrieval.Query
@@ -135,6 +157,12 @@ func TestSearchRanksFiltersAndMisses(t *testing.T) {
 		{"one of several values", retrieval.Query{Text: "tail purr", Filters: map[string][]string{"product": {"indoor", "pets"}}}, []string{"cats.md/1", "dogs.md/1"}},
 		{"every key of a filter", retrieval.Query{Text: "sleep", Filters: map[string][]string{"kind": {"report"}, "product": {"pets"}}}, nil},
 		{"an unknown key", retrieval.Query{Text: "sleep", Filters: map[string][]string{"colour": {"red"}}}, nil},
+		{"since a day", retrieval.Query{Text: "notice of the zoo", Since: day(2)}, []string{"zoo-2.md/0", "zoo-3.md/0"}},
+		{"until a day, that day left out", retrieval.Query{Text: "notice of the zoo", Until: day(3)}, []string{"zoo-1.md/0", "zoo-2.md/0"}},
+		{"between days", retrieval.Query{Text: "notice of the zoo", Since: day(2), Until: day(3)}, []string{"zoo-2.md/0"}},
+		{"what has no day is of no time", retrieval.Query{Text: "cat purr", Since: day(1)}, nil},
+		{"a copy is left out", retrieval.Query{Text: "parrots repeat words"}, []string{"b/parrots.md/0"}},
+		{"another number is no copy", retrieval.Query{Text: "turtles live years"}, []string{"c/turtles.md/0", "d/turtles.md/0"}},
 		{"least confidence", retrieval.Query{Text: "cat purr unheardof unthinkable", MinConfidence: 0.9}, nil},
 	}
 	for _, c := range cases {
@@ -174,6 +202,7 @@ func TestSearchRefusesWhatIsOutOfBounds(t *testing.T) {
 		{"limit", retrieval.Query{Text: "a", Limit: retrieval.MaxLimit + 1}},
 		{"min_confidence", retrieval.Query{Text: "a", Limit: 1, MinConfidence: 1.01}},
 		{"min_confidence", retrieval.Query{Text: "a", Limit: 1, MinConfidence: -0.1}},
+		{"until", retrieval.Query{Text: "a", Limit: 1, Since: time.Unix(2, 0), Until: time.Unix(2, 0)}},
 	}
 	for _, c := range cases {
 		_, err := e.Search(context.Background(), c.q)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"sabha.dev/services/research/internal/chunk"
@@ -19,6 +20,7 @@ const reranked = 40
 type judged struct {
 	Result
 	closeness, cosine float64
+	says              string // its terms and those above it: what it says, however it is set
 }
 
 // judge reads the texts of the best that was found, at most so many.
@@ -35,7 +37,7 @@ func (e *Engine) judge(ctx context.Context, found finds, most int) ([]judged, er
 			continue // changed since it was found
 		}
 		d := c.document
-		out = append(out, judged{closeness: closeness(found.slots, a), cosine: c.cosine, Result: Result{
+		out = append(out, judged{closeness: closeness(found.slots, a), cosine: c.cosine, says: strings.Join(append(slices.Clone(a.headings), a.body...), " "), Result: Result{
 			Document: d.Name, Title: d.Title, Digest: d.Digest,
 			HeadingPath: a.HeadingPath, Ordinal: a.Ordinal, Start: a.Start, End: a.End, Text: a.Text,
 			Score: c.score, Confidentiality: d.Metadata["confidentiality"],

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"sabha.dev/services/research/internal/embed"
 )
@@ -186,15 +187,38 @@ func (ix *index) found(at uint32, fits []bool) bool {
 }
 
 // filter marks the documents that match; nil means all.
-func (ix *index) filter(filters map[string][]string) []bool {
-	if len(filters) == 0 {
+func (ix *index) filter(q Query) []bool {
+	if len(q.Filters) == 0 && q.Since.IsZero() && q.Until.IsZero() {
 		return nil
 	}
 	fits := make([]bool, len(ix.documents))
 	for i, d := range ix.documents {
-		fits[i] = d != nil && matches(d.Metadata, filters)
+		fits[i] = d != nil && matches(d.Metadata, q.Filters) && within(d.Metadata, q.Since, q.Until)
 	}
 	return fits
+}
+
+// within tells whether a document is of a time.
+func within(metadata map[string][]string, since, until time.Time) bool {
+	if since.IsZero() && until.IsZero() {
+		return true
+	}
+	for _, key := range []string{"updated", "date"} {
+		for _, value := range metadata[key] {
+			if day, err := ParseDay(value); err == nil {
+				return !day.Before(since) && (until.IsZero() || day.Before(until))
+			}
+		}
+	}
+	return false
+}
+
+// ParseDay reads a day (2026-01-31, the beginning of it in UTC) or a time (RFC 3339).
+func ParseDay(s string) (time.Time, error) {
+	if day, err := time.Parse(time.DateOnly, s); err == nil {
+		return day, nil
+	}
+	return time.Parse(time.RFC3339, s)
 }
 
 func matches(metadata, filters map[string][]string) bool {

@@ -9,6 +9,7 @@ package retrieval
 
 import (
 	"context"
+	"time"
 
 	"sabha.dev/chassis/label"
 	"sabha.dev/services/research/internal/chunk"
@@ -78,6 +79,10 @@ type Query struct {
 	// Filters name metadata keys with the values of which a document must
 	// have one, for every key. Case does not matter.
 	Filters map[string][]string
+	// Since and Until leave out documents of before or from then on; the zero time
+	// leaves out none. A document's day is what its metadata says under updated, or
+	// else under date; one that says none is left out by either.
+	Since, Until time.Time
 	// Labels of the text: what may leave to an embedder elsewhere goes by them.
 	Labels label.Labels
 }
