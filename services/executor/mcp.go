@@ -8,8 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/outlet"
 	"sabha.dev/services/executor/internal/a2aagent"
+	"sabha.dev/services/executor/internal/credential"
 	"sabha.dev/services/executor/internal/toolhost"
 )
 
@@ -20,6 +22,9 @@ type MCP struct {
 	Policy string `yaml:"policy"`
 	// Servers by name. A name has small letters, digits and hyphens.
 	Servers map[string]MCPServer `yaml:"servers"`
+	// Connectors are providers whose operations an OpenAPI document describes. They are tools
+	// as those of servers, and have no name in common with them.
+	Connectors map[string]Connector `yaml:"connectors"`
 }
 
 // MCPServer is one server: a program with command, or a remote one with url.
@@ -79,8 +84,8 @@ type MCPTool struct {
 }
 
 // hosted reads the secrets and fills in the defaults.
-func (m MCP) hosted() ([]toolhost.Server, error) {
-	if len(m.Servers) == 0 {
+func (m MCP) hosted(c clock.Clock) ([]toolhost.Server, error) {
+	if len(m.Servers)+len(m.Connectors) == 0 {
 		return nil, errors.New("mcp: no servers are given; write servers: {NAME: {command: [PROGRAM]}}, or leave mcp out")
 	}
 	var (
@@ -99,7 +104,8 @@ func (m MCP) hosted() ([]toolhost.Server, error) {
 		all = append(all, one)
 	}
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return all, errors.Join(errs...)
+	connectors, err := m.connected(c)
+	return append(all, connectors...), errors.Join(append(errs, err)...)
 }
 
 func (s MCPServer) hosted(name string) (toolhost.Server, error) {
@@ -130,7 +136,7 @@ func (s MCPServer) hosted(name string) (toolhost.Server, error) {
 	if s.URL != "" || s.Networks != nil || s.BearerFile != "" || s.HeaderFiles != nil || s.OAuth != nil {
 		c.Remote = &toolhost.Remote{URL: s.URL, Networks: s.Networks, BearerFile: s.BearerFile, HeaderFiles: s.HeaderFiles}
 		if o := s.OAuth; o != nil {
-			c.Remote.OAuth = &toolhost.OAuth{TokenURL: o.TokenURL, ClientID: o.ClientID, SecretFile: o.SecretFile, Scopes: o.Scopes, Audience: o.Audience}
+			c.Remote.OAuth = &credential.OAuth{TokenURL: o.TokenURL, ClientID: o.ClientID, SecretFile: o.SecretFile, Scopes: o.Scopes, Audience: o.Audience}
 		}
 	}
 	return c, nil
@@ -168,6 +174,13 @@ func (m MCP) outlets(all *outlet.Outlets) (map[string]a2aagent.Outlet, error) {
 			kind = outlet.Tools
 		}
 		out, err := all.Open("mcp "+name, kind, s.Disclosure)
+		if err != nil {
+			return nil, err
+		}
+		by[name] = out
+	}
+	for name, k := range m.Connectors {
+		out, err := all.Open("connector "+name, outlet.Tools, k.Disclosure)
 		if err != nil {
 			return nil, err
 		}

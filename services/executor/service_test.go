@@ -62,6 +62,14 @@ func TestMain(m *testing.M) {
 // context of a caller.
 func start(t *testing.T) (a2apb.A2AServiceClient, context.Context) {
 	t.Helper()
+	return startWith(t, &MCP{Servers: map[string]MCPServer{"test": {
+		Command: []string{os.Args[0]}, Env: map[string]string{serveVariable: "1"}, Trust: "first-use",
+	}}})
+}
+
+// startWith does so with other servers.
+func startWith(t *testing.T, tools *MCP) (a2apb.A2AServiceClient, context.Context) {
+	t.Helper()
 	keys := t.TempDir()
 	private := map[string]ed25519.PrivateKey{}
 	services := []string{Name, "caller", "gateway"}
@@ -83,9 +91,7 @@ func start(t *testing.T) (a2apb.A2AServiceClient, context.Context) {
 	}
 	r, err := service.Start(t.Context(), New(Config{
 		Config: service.Config{Database: "sqlite:" + filepath.Join(t.TempDir(), "executor.db")},
-		MCP: &MCP{Servers: map[string]MCPServer{"test": {
-			Command: []string{os.Args[0]}, Env: map[string]string{serveVariable: "1"}, Trust: "first-use",
-		}}},
+		MCP:    tools,
 	}), env)
 	if err != nil {
 		t.Fatal(err)

@@ -53,7 +53,7 @@ func New(code Code, tools *Caller, version string) agent.Agent {
 		a.Extensions = []*a2apb.AgentExtension{{Uri: ToolCall, Description: "Task metadata: the tool that is being called, where a call must not be repeated, or the review that a call waits for."}}
 		a.Skills = append(a.Skills, agent.Skill{
 			ID: CallTool, Name: "Call a tool",
-			Description: "Calls a tool of a configured MCP server. Data part {tool, arguments?, timeout?}; tool is SERVER/TOOL, or a name that only one server has. " +
+			Description: "Calls a tool of a configured MCP server, or an operation of a connector. Data part {tool, arguments?, timeout?}; tool is SERVER/TOOL, or a name that only one server has; {provider, operation} says the same in two fields. " +
 				"The arguments are checked against the tool's input schema before the call; timeout is at most the server's, for example 5s. A call that changes something and rests on data that is not trusted waits for a person. " +
 				"The artifact result holds the structured result as data and the other content as text, raw and url parts.",
 			Tags: []string{"mcp", "tool"}, Examples: []string{`{"tool": "sums/add", "arguments": {"a": 1, "b": 2}}`},
@@ -65,9 +65,9 @@ func New(code Code, tools *Caller, version string) agent.Agent {
 	return a
 }
 
-// route finds the skill of a message that names none: what names a tool is a call.
+// route finds the skill of a message that names none: what names a tool or an operation is a call.
 func route(req *a2apb.SendMessageRequest) string {
-	if fields := agent.DataOf(req.GetMessage().GetParts()).GetStructValue().GetFields(); fields["tool"] != nil {
+	if fields := agent.DataOf(req.GetMessage().GetParts()).GetStructValue().GetFields(); fields["tool"] != nil || fields["operation"] != nil {
 		return CallTool
 	}
 	return RunCode

@@ -59,6 +59,8 @@ type Caller struct {
 
 type toolRequest struct {
 	Tool      string          `json:"tool"`
+	Provider  string          `json:"provider"`
+	Operation string          `json:"operation"`
 	Arguments json.RawMessage `json:"arguments"`
 	Timeout   string          `json:"timeout"`
 	limit     time.Duration
@@ -73,6 +75,10 @@ func readTool(m *a2apb.Message) (toolRequest, error) {
 		return req, err
 	case !found:
 		return req, invalid(parts, "", "hold no data part; send {tool, arguments}")
+	case req.Tool == "" && req.Provider != "" && req.Operation != "":
+		req.Tool = req.Provider + "/" + req.Operation // an operation is a tool of its provider
+	case req.Tool == "" && (req.Provider != "" || req.Operation != ""):
+		return req, invalid(parts, "", "names half of an operation; send {provider, operation, arguments}")
 	case req.Tool == "":
 		return req, invalid(parts, "tool", "is missing; name the tool to call")
 	}
@@ -255,7 +261,7 @@ func (c *call) make(ctx context.Context) (toolhost.Result, error) {
 		}
 	}()
 	result, err := c.Tools.Call(ctx, toolhost.Call{
-		Tool: c.tool, Arguments: c.req.Arguments, Timeout: c.req.limit,
+		Tool: c.tool, Arguments: c.req.Arguments, Timeout: c.req.limit, Key: c.run.Task().GetId(),
 		Progress: func(p toolhost.Progress) {
 			select {
 			case <-newest: // an older one that was not told

@@ -3,13 +3,12 @@ package toolhost
 import (
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"regexp"
 	"strings"
 	"time"
 
 	"sabha.dev/chassis/egress"
+	"sabha.dev/services/executor/internal/credential"
 )
 
 // Server is one MCP server: a process that is started here, or a URL.
@@ -20,6 +19,8 @@ type Server struct {
 	Process *Process
 	// Remote is spoken to over Streamable HTTP; nil for a process.
 	Remote *Remote
+	// Local is a server within this process; nil for one outside.
+	Local Local
 	// StartTimeout bounds the way from nothing to a list of tools; CallTimeout bounds one call.
 	StartTimeout, CallTimeout time.Duration
 	// Refresh is how often the list of tools is read again, whether or not the server has said that it changed.
@@ -53,13 +54,7 @@ type Remote struct {
 	// BearerFile holds a token that is sent as Authorization; empty for none.
 	BearerFile string
 	// OAuth asks for such a token; nil for none.
-	OAuth *OAuth
-}
-
-// OAuth is the client credentials grant (RFC 6749 section 4.4).
-type OAuth struct {
-	TokenURL, ClientID, SecretFile, Audience string
-	Scopes                                   []string
+	OAuth *credential.OAuth
 }
 
 var serverName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
@@ -74,7 +69,8 @@ func (s Server) Validate() error {
 		errs = append(errs, fmt.Errorf("MCP server %q: a name has small letters, digits and hyphens, at most 40", s.Name))
 	}
 	switch {
-	case (s.Process == nil) == (s.Remote == nil):
+	case s.Local != nil && s.Process == nil && s.Remote == nil:
+	case s.Local != nil || (s.Process == nil) == (s.Remote == nil):
 		problem("give either a command or a url")
 	case s.Process != nil && (len(s.Process.Command) == 0 || s.Process.Command[0] == ""):
 		problem("no command is given")
@@ -107,7 +103,7 @@ func (r *Remote) validate() error {
 		return fmt.Errorf("networks: %w", err)
 	}
 	secret := r.BearerFile != "" || len(r.HeaderFiles) > 0 || r.OAuth != nil
-	if err := checkURL(guard, r.URL, secret); err != nil {
+	if err := credential.CheckURL(guard, r.URL, secret); err != nil {
 		return fmt.Errorf("url: %w", err)
 	}
 	if r.BearerFile != "" && r.OAuth != nil {
@@ -122,7 +118,7 @@ func (r *Remote) validate() error {
 		if o.ClientID == "" || o.SecretFile == "" {
 			return errors.New("oauth: client_id and secret_file are needed")
 		}
-		if err := checkURL(guard, o.TokenURL, true); err != nil {
+		if err := credential.CheckURL(guard, o.TokenURL, true); err != nil {
 			return fmt.Errorf("oauth: token_url: %w", err)
 		}
 	}
@@ -137,18 +133,3 @@ var (
 		"mcp-session-id": true, "mcp-protocol-version": true, "mcp-method": true, "mcp-name": true, "last-event-id": true,
 	}
 )
-
-// checkURL refuses what cannot be called, and secrets that would leave this machine unencrypted.
-func checkURL(guard *egress.Guard, text string, secret bool) error {
-	if err := guard.CheckURL(text); err != nil {
-		return err
-	}
-	u, err := url.Parse(text)
-	if err != nil {
-		return err
-	}
-	if ip := net.ParseIP(u.Hostname()); secret && u.Scheme != "https" && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return errors.New("credentials are sent over https only; write https://")
-	}
-	return nil
-}

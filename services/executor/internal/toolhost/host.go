@@ -80,6 +80,9 @@ type Call struct {
 	Tool Tool
 	// Arguments are a JSON object; nil means an empty one.
 	Arguments json.RawMessage
+	// Key is the same for the same call however often it is made; empty for none. A local
+	// server is told it.
+	Key string
 	// Timeout is how long the caller waits if that is less than the server's limit; 0 means the limit.
 	Timeout time.Duration
 	// Progress hears what the tool says while it works; nil for nobody. It must not block.
@@ -264,6 +267,9 @@ func (h *Host) call(ctx context.Context, l *link, c Call) (Result, error) {
 	bounded, span := trace.Start(bounded, trace.Client, "tools/call "+t.Full())
 	defer span.End()
 	params := &mcp.CallToolParams{Meta: describe(bounded, span, l.server, t.Name), Name: t.Name, Arguments: arguments}
+	if l.server.Local != nil {
+		params.Meta[MetaRepeatable], params.Meta[MetaKey] = t.Effects.Repeatable(), c.Key
+	}
 	if c.Progress != nil {
 		token, forget := l.listen(c.Progress)
 		defer forget()

@@ -282,6 +282,9 @@ func (s Server) open(ctx context.Context, f *frames, log *slog.Logger) (*wire, e
 	if s.Process != nil {
 		return s.Process.start(ctx, f, log)
 	}
+	if s.Local != nil {
+		return within(s.Local, f), nil
+	}
 	return s.Remote.start(ctx, f)
 }
 

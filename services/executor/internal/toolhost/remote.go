@@ -9,13 +9,12 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"os"
-	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sabha.dev/chassis/egress"
+	"sabha.dev/services/executor/internal/credential"
 )
 
 // perHost connections to a server are kept.
@@ -28,7 +27,7 @@ func (r *Remote) start(_ context.Context, f *frames) (*wire, error) {
 		return nil, err
 	}
 	base := guard.Transport(nil, perHost)
-	door := &door{frames: f, next: base, remote: r, tokens: tokens{OAuth: r.OAuth, next: base}}
+	door := &door{frames: f, next: base, remote: r, tokens: credential.Tokens{OAuth: r.OAuth, Next: base}}
 	client := &http.Client{Transport: door, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return &wire{
 		transport: &mcp.StreamableClientTransport{Endpoint: r.URL, HTTPClient: client, MaxEventSize: f.max + 4096},
@@ -42,7 +41,7 @@ type door struct {
 	frames *frames
 	next   http.RoundTripper
 	remote *Remote
-	tokens tokens
+	tokens credential.Tokens
 }
 
 // RoundTrip sends a request. A token that is not taken is asked for anew, once.
@@ -72,7 +71,7 @@ func (d *door) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		if res.StatusCode == http.StatusUnauthorized && !again && d.tokens.OAuth != nil && (r.Body == nil || r.GetBody != nil) {
-			d.tokens.drop(token)
+			d.tokens.Drop(token)
 			_ = res.Body.Close()
 			continue
 		}
@@ -83,7 +82,7 @@ func (d *door) RoundTrip(r *http.Request) (*http.Response, error) {
 // show puts credentials into a request.
 func (d *door) show(r *http.Request) (token string, err error) {
 	for name, file := range d.remote.HeaderFiles {
-		value, err := secret(file)
+		value, err := credential.Read(file)
 		if err != nil {
 			return "", err
 		}
@@ -91,11 +90,11 @@ func (d *door) show(r *http.Request) (token string, err error) {
 	}
 	switch {
 	case d.tokens.OAuth != nil:
-		if token, err = d.tokens.get(r.Context()); err != nil {
+		if token, err = d.tokens.Get(r.Context()); err != nil {
 			return "", err
 		}
 	case d.remote.BearerFile != "":
-		if token, err = secret(d.remote.BearerFile); err != nil {
+		if token, err = credential.Read(d.remote.BearerFile); err != nil {
 			return "", err
 		}
 	default:
@@ -103,19 +102,6 @@ func (d *door) show(r *http.Request) (token string, err error) {
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
 	return token, nil
-}
-
-// secret reads one from its file, so that a new one is used as soon as it is there.
-func secret(file string) (string, error) {
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		return "", err
-	}
-	text := strings.TrimSpace(string(raw))
-	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "", fmt.Errorf("%s is empty, or has more than a line", file)
-	}
-	return text, nil
 }
 
 // watched has each message of an answer looked at.

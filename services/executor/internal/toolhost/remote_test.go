@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"sabha.dev/services/executor/internal/credential"
 )
 
 // far is an MCP server over HTTP. It serves whoever shows the token.
@@ -171,7 +173,7 @@ func TestTokensOfOAuth(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"access_token": fmt.Sprintf("t%d", asked.Add(1)), "token_type": "Bearer", "expires_in": 3600})
 	}))
 	defer endpoint.Close()
-	o := &OAuth{TokenURL: endpoint.URL, ClientID: "bank", SecretFile: written(t, "hush"), Scopes: []string{"tools"}, Audience: "far"}
+	o := &credential.OAuth{TokenURL: endpoint.URL, ClientID: "bank", SecretFile: written(t, "hush"), Scopes: []string{"tools"}, Audience: "far"}
 	h := host(t, f.remote(Remote{OAuth: o}))
 	for range 3 {
 		if got, err := call(t.Context(), h, "echo", `{"text": "a"}`); err != nil || string(got.Structured) != `{"echo":"a"}` {
@@ -186,7 +188,7 @@ func TestTokensOfOAuth(t *testing.T) {
 		t.Fatalf("result %s, error %v", got.Structured, err)
 	}
 	// A wrong secret is told to the operator without the secret.
-	wrong := f.remote(Remote{OAuth: &OAuth{TokenURL: endpoint.URL, ClientID: "bank", SecretFile: written(t, "wrong")}})
+	wrong := f.remote(Remote{OAuth: &credential.OAuth{TokenURL: endpoint.URL, ClientID: "bank", SecretFile: written(t, "wrong")}})
 	h = host(t, wrong)
 	if _, err := call(t.Context(), h, "far/echo", `{}`); err == nil || err.Error() != `the MCP server "far" is away: it cannot be started or reached` {
 		t.Errorf("error %v", err)

@@ -17,6 +17,7 @@ import (
 
 	"sabha.dev/chassis/clock"
 	"sabha.dev/chassis/tool"
+	"sabha.dev/services/executor/internal/credential"
 )
 
 // ledger approves what is not held.
@@ -408,7 +409,7 @@ func TestConfigIsChecked(t *testing.T) {
 			c.Process, c.Remote = nil, &Remote{URL: "https://a.example/", HeaderFiles: map[string]string{"Mcp-Session-Id": "x"}}
 		},
 		"MCP server test: oauth: client_id and secret_file are needed": func(c *Server) {
-			c.Process, c.Remote = nil, &Remote{URL: "https://a.example/", OAuth: &OAuth{}}
+			c.Process, c.Remote = nil, &Remote{URL: "https://a.example/", OAuth: &credential.OAuth{}}
 		},
 	} {
 		c := server("test", "tools")
