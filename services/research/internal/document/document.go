@@ -1,4 +1,4 @@
-// Package document reads Markdown, HTML and plain text into a tree of
+// Package document reads Markdown, HTML, plain text and CSV into a tree of
 // headings whose blocks keep the byte offsets of the file they came from, so
 // that whatever is quoted later can be found again in the original.
 package document
@@ -22,6 +22,8 @@ const (
 	Markdown Format = "markdown"
 	HTML     Format = "html"
 	Text     Format = "text"
+	CSV      Format = "csv"
+	DOCX     Format = "docx"
 )
 
 // FormatOf tells the format from a file name's extension. It is false for
@@ -34,6 +36,8 @@ func FormatOf(name string) (Format, bool) {
 		return HTML, true
 	case ".txt", ".text":
 		return Text, true
+	case ".csv", ".tsv":
+		return CSV, true
 	}
 	return "", false
 }
@@ -69,22 +73,23 @@ type Block struct {
 	// Start and End bound the block in the original bytes, End excluded.
 	Start, End int
 	// Text is what a reader sees. In Markdown and plain text it is exactly
-	// the bytes Start to End; in HTML the markup between them is left out.
+	// the bytes Start to End; in HTML the markup between them is left out, in
+	// CSV the names of the columns are added.
 	Text string
 }
 
 // Exact says whether a block's text is the very bytes between its offsets.
-func (f Format) Exact() bool { return f != HTML }
+func (f Format) Exact() bool { return f == Markdown || f == Text }
 
 // Parse reads a file. The name gives the format and appears in errors.
-// It returns an *Error wrapping ErrUnsupported, ErrTooLarge, ErrBinary,
-// ErrEncoding, ErrTooDeep or ErrNoText.
+// It returns an *Error wrapping ErrUnsupported, ErrTooLarge, ErrMislabelled,
+// ErrBinary, ErrEncoding, ErrTooDeep, ErrNoText or the reason of a format.
 func Parse(name string, src []byte) (*Document, error) {
 	format, ok := FormatOf(name)
 	if !ok {
 		return nil, &Error{Name: name, Err: ErrUnsupported}
 	}
-	if err := check(src); err != nil {
+	if err := check(format, src); err != nil {
 		return nil, &Error{Name: name, Err: err}
 	}
 	sum := sha256.Sum256(src)
@@ -101,6 +106,8 @@ func Parse(name string, src []byte) (*Document, error) {
 		err = parseHTML(doc, t, src)
 	case Text:
 		parseText(t, src)
+	case CSV:
+		err = parseCSV(t, src, name)
 	}
 	if err != nil {
 		return nil, &Error{Name: name, Err: err}
@@ -119,9 +126,12 @@ func Parse(name string, src []byte) (*Document, error) {
 	return doc, nil
 }
 
-func check(src []byte) error {
+func check(format Format, src []byte) error {
 	if len(src) > MaxBytes {
 		return ErrTooLarge
+	}
+	if err := sniff(format, src); err != nil || format == DOCX {
+		return err
 	}
 	for _, b := range src {
 		if b == 0 {

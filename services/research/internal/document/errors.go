@@ -14,6 +14,9 @@ var (
 	ErrEncoding    = errors.New("not valid UTF-8; convert it to UTF-8")
 	ErrTooDeep     = errors.New("nested too deeply")
 	ErrNoText      = errors.New("no text in it")
+	ErrMislabelled = errors.New("not what its name says")
+	ErrExpands     = errors.New("its text is more than 32 MiB; split it")
+	ErrCSV         = errors.New("not valid CSV")
 	ErrFrontMatter = errors.New("front matter is not valid YAML")
 )
 

@@ -6,7 +6,12 @@ type tree struct {
 	open   []*Section // from the root to the section being filled
 	first  string     // the first heading
 	blocks int
+	spent  int // bytes of text made that the file does not have as such
 }
+
+// maxText bounds the text that is made from one file, in bytes: names of
+// columns and keys are said again with every value.
+const maxText = 2 * MaxBytes
 
 func newTree() *tree {
 	root := &Section{}
@@ -28,6 +33,14 @@ func (t *tree) heading(level, start int, text string) {
 	s := &Section{Level: level, Heading: text, Start: start}
 	parent.Children = append(parent.Children, s)
 	t.open = append(t.open, s)
+}
+
+// spend counts text that is made, and is ErrExpands when it is too much.
+func (t *tree) spend(bytes int) error {
+	if t.spent += bytes; t.spent > maxText {
+		return ErrExpands
+	}
+	return nil
 }
 
 func (t *tree) block(b Block) {
