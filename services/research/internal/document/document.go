@@ -1,4 +1,4 @@
-// Package document reads Markdown, HTML, plain text and CSV into a tree of
+// Package document reads Markdown, HTML, plain text, CSV and JSON into a tree of
 // headings whose blocks keep the byte offsets of the file they came from, so
 // that whatever is quoted later can be found again in the original.
 package document
@@ -23,6 +23,7 @@ const (
 	HTML     Format = "html"
 	Text     Format = "text"
 	CSV      Format = "csv"
+	JSON     Format = "json"
 	DOCX     Format = "docx"
 )
 
@@ -38,6 +39,8 @@ func FormatOf(name string) (Format, bool) {
 		return Text, true
 	case ".csv", ".tsv":
 		return CSV, true
+	case ".json", ".jsonl", ".ndjson":
+		return JSON, true
 	}
 	return "", false
 }
@@ -74,7 +77,7 @@ type Block struct {
 	Start, End int
 	// Text is what a reader sees. In Markdown and plain text it is exactly
 	// the bytes Start to End; in HTML the markup between them is left out, in
-	// CSV the names of the columns are added.
+	// CSV and JSON the names of columns and values are added.
 	Text string
 }
 
@@ -108,6 +111,8 @@ func Parse(name string, src []byte) (*Document, error) {
 		parseText(t, src)
 	case CSV:
 		err = parseCSV(t, src, name)
+	case JSON:
+		err = parseJSON(doc, t, src)
 	}
 	if err != nil {
 		return nil, &Error{Name: name, Err: err}

@@ -17,6 +17,8 @@ var (
 	ErrMislabelled = errors.New("not what its name says")
 	ErrExpands     = errors.New("its text is more than 32 MiB; split it")
 	ErrCSV         = errors.New("not valid CSV")
+	ErrJSON        = errors.New("not valid JSON")
+	ErrTooMany     = errors.New("more than 524288 values; split it")
 	ErrFrontMatter = errors.New("front matter is not valid YAML")
 )
 
