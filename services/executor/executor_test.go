@@ -124,6 +124,15 @@ func TestWrongConfigurationIsRefused(t *testing.T) {
 		"mcp: {servers: {a: {command: [x], call_timeout: -1s}}}":                         "MCP server a: start and call time limits must be positive",
 		"mcp: {policy: /nonexistent, servers: {a: {command: [x]}}}":                      "open /nonexistent: no such file or directory",
 		"mcp: {servers: {a: {command: [x]}}}":                                            "mcp: a database is needed",
+		"mcp: {connectors: {a: {}}}":                                                     "connector a: document is missing",
+		"mcp: {connectors: {a: {documents: x}}}":                                         "field documents not found in type executor.Connector",
+		"mcp: {connectors: {A: {document: x}}}":                                          `MCP server "A": a name has small letters`,
+		"mcp: {connectors: {a: {document: x, attempts: 99}}}":                            "attempts is 99; it must be 1 to 10",
+		"mcp: {connectors: {a: {document: x, networks: [y]}}}":                           "connector a: networks:",
+		"mcp: {connectors: {a: {document: x, idempotency_header: Host}}}":                `idempotency_header: "Host" cannot be set`,
+		"mcp: {connectors: {a: {document: x, credentials: {k: {}}}}}":                    "credentials of k: secret_file is missing",
+		"mcp: {connectors: {a: {document: x, pages: {l: {parameter: p}}}}}":              "pages of l: parameter takes what is in next",
+		"mcp: {connectors: {a: {document: x, trust: all}}}":                              `trust is "all"; write approve or first-use`,
 	} {
 		c, err := load(t, text)
 		if err == nil {

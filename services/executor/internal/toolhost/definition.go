@@ -73,10 +73,6 @@ type checked struct {
 // check makes the contract of a tool. It is called by its full name, which errors tell.
 func check(server string, t *mcp.Tool, d Definition, says Declared) *checked {
 	c := &checked{Tool: Tool{Server: server, Name: t.Name, Description: t.Description, Digest: d.Digest, Effects: effectsOf(t.Annotations, says)}}
-	if why, ok := t.Meta[MetaUnusable].(string); ok {
-		c.err = &Unusable{Tool: c.Full(), Why: why}
-		return c
-	}
 	var errs [2]error
 	if c.Input, errs[0] = json.Marshal(t.InputSchema); t.OutputSchema != nil {
 		c.Output, errs[1] = json.Marshal(t.OutputSchema)

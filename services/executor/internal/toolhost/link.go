@@ -311,6 +311,9 @@ func (l *link) list(ctx context.Context, s *session) error {
 			return &listing{err}
 		}
 		c := check(l.server.Name, t, d, l.server.Effects[t.Name])
+		if why, ok := t.Meta[MetaUnusable].(string); ok && l.server.Local != nil {
+			c.err = &Unusable{Tool: c.Full(), Why: why}
+		}
 		s.tools[t.Name] = c
 		if c.err == nil { // there is nothing to approve of what can never be called
 			offered = append(offered, d)
