@@ -44,6 +44,11 @@ func (k *call) make(ctx context.Context, arguments json.RawMessage) (*mcp.CallTo
 	if err != nil {
 		return nil, err
 	}
+	if k.exact != nil {
+		if value, err = k.exact.arguments(value); err != nil {
+			return nil, err
+		}
+	}
 	fields, _ := value.(object)
 	target, header, body, err := k.request(fields)
 	if err != nil {
@@ -57,15 +62,22 @@ func (k *call) make(ctx context.Context, arguments json.RawMessage) (*mcp.CallTo
 		return nil, err
 	}
 	if !isJSON(a.header.Get("Content-Type")) || len(a.body) == 0 {
-		return other(a)
+		return k.other(a)
 	}
-	if _, err := tool.Decode(a.body); err != nil {
+	read, err := tool.Decode(a.body)
+	if err != nil {
 		return nil, fmt.Errorf("the answer of the provider cannot be read: %w", err)
 	}
-	return structured(object{"status": a.status, "body": json.RawMessage(a.body)})
+	return k.structured(object{"status": a.status, "body": read})
 }
 
-func structured(v object) (*mcp.CallToolResult, error) {
+func (k *call) structured(v any) (*mcp.CallToolResult, error) {
+	if k.exact != nil {
+		var err error
+		if v, err = k.exact.result(v); err != nil {
+			return nil, err
+		}
+	}
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
@@ -74,8 +86,8 @@ func structured(v object) (*mcp.CallToolResult, error) {
 }
 
 // other is an answer that is no JSON.
-func other(a answered) (*mcp.CallToolResult, error) {
-	res, err := structured(object{"status": a.status})
+func (k *call) other(a answered) (*mcp.CallToolResult, error) {
+	res, err := k.structured(object{"status": a.status})
 	if err != nil || len(a.body) == 0 {
 		return res, err
 	}

@@ -189,6 +189,9 @@ func (d *document) collect() *schemas {
 // literal are keywords whose values are data, and no schemas.
 var literal = map[string]bool{"enum": true, "const": true, "default": true, "example": true, "examples": true}
 
+// named are keywords whose values are schemas by name.
+var named = map[string]bool{"properties": true, "patternProperties": true, "$defs": true}
+
 // take gives a schema with its references turned to definitions, and as JSON Schema where
 // it was one of OpenAPI 3.0.
 func (s *schemas) take(value any, depth int) any {
@@ -212,7 +215,7 @@ func (s *schemas) take(value any, depth int) any {
 			switch {
 			case literal[key]:
 				out[key] = e
-			case key == "properties" || key == "patternProperties" || key == "$defs":
+			case named[key]:
 				out[key] = s.named(e, depth+1)
 			default:
 				out[key] = s.take(e, depth+1)

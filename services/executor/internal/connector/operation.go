@@ -30,6 +30,8 @@ type operation struct {
 	input, output      json.RawMessage
 	effects            tool.Effects
 	schemes            []scheme
+	// exact is nil where there is no int64.
+	exact *exact
 	// problem is why it cannot be called, in our words; empty for none.
 	problem string
 }
@@ -91,22 +93,23 @@ func (o *operation) read(d *document, item, fields object, configured map[string
 	o.description, _ = fields["description"].(string)
 	o.title = clip(o.title, 200)
 	o.description = clip(cmp.Or(o.description, o.title, o.method+" "+o.path), 4000)
-	if err := o.takes(d, item, fields); err != nil {
+	input, err := o.takes(d, item, fields)
+	if err != nil {
 		return err
 	}
-	if err := o.gives(d, fields); err != nil {
+	output, err := o.gives(d, fields)
+	if err != nil {
 		return err
 	}
-	if _, err := tool.New(tool.Definition{Name: o.name, Input: o.input, Output: o.output}); err != nil {
-		return fmt.Errorf("its schemas are no schemas: %w", err)
+	if err := o.agree(input, output); err != nil {
+		return err
 	}
-	var err error
 	o.schemes, err = d.security(fields, configured)
 	return err
 }
 
 // takes reads parameters and the body into one schema of arguments.
-func (o *operation) takes(d *document, item, fields object) error {
+func (o *operation) takes(d *document, item, fields object) (object, error) {
 	s := d.collect()
 	properties, required := object{}, []any{}
 	at := map[string]int{}
@@ -115,26 +118,26 @@ func (o *operation) takes(d *document, item, fields object) error {
 		for _, one := range list {
 			p, err := d.resolved(one)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			name, _ := p["name"].(string)
 			in, _ := p["in"].(string)
 			needed, _ := p["required"].(bool)
 			if in == "cookie" || in == "header" && owned[strings.ToLower(name)] {
 				if needed && in == "cookie" {
-					return fmt.Errorf("it needs the cookie %q, and cookies are not sent", name)
+					return nil, fmt.Errorf("it needs the cookie %q, and cookies are not sent", name)
 				}
 				continue
 			}
 			if name == "" || in != "path" && in != "query" && in != "header" {
-				return fmt.Errorf("a parameter has the name %q and is in %q; it must be in path, query or header", name, in)
+				return nil, fmt.Errorf("a parameter has the name %q and is in %q; it must be in path, query or header", name, in)
 			}
 			schema := p["schema"]
 			if schema == nil {
-				return fmt.Errorf("its parameter %q has no schema; content of parameters is not supported", name)
+				return nil, fmt.Errorf("its parameter %q has no schema; content of parameters is not supported", name)
 			}
 			if style, ok := p["style"].(string); ok && style != "form" && style != "simple" {
-				return fmt.Errorf("its parameter %q has the style %q; form and simple are supported", name, style)
+				return nil, fmt.Errorf("its parameter %q has the style %q; form and simple are supported", name, style)
 			}
 			explode, given := p["explode"].(bool)
 			this := parameter{name: name, in: in, apart: in == "query" && (explode || !given)}
@@ -145,7 +148,7 @@ func (o *operation) takes(d *document, item, fields object) error {
 			i, again := at[name]
 			switch {
 			case again && o.parameters[i].in != in:
-				return fmt.Errorf("it has two parameters %q, in %s and in %s", name, o.parameters[i].in, in)
+				return nil, fmt.Errorf("it has two parameters %q, in %s and in %s", name, o.parameters[i].in, in)
 			case again:
 				o.parameters[i] = this
 			default:
@@ -160,21 +163,21 @@ func (o *operation) takes(d *document, item, fields object) error {
 	}
 	for _, hole := range holes.FindAllString(o.path, -1) {
 		if i, ok := at[hole[1:len(hole)-1]]; !ok || o.parameters[i].in != "path" {
-			return fmt.Errorf("its path has %s, and no parameter fills it", hole)
+			return nil, fmt.Errorf("its path has %s, and no parameter fills it", hole)
 		}
 	}
 	if fields["requestBody"] != nil {
 		body, err := d.resolved(fields["requestBody"])
 		if err != nil {
-			return err
+			return nil, err
 		}
 		needed, _ := body["required"].(bool)
 		schema, ok := ofJSON(body)
 		switch {
 		case !ok && needed:
-			return fmt.Errorf("its body is none of application/json")
+			return nil, fmt.Errorf("its body is none of application/json")
 		case ok && properties["body"] != nil:
-			return fmt.Errorf("it has a parameter called body beside its body")
+			return nil, fmt.Errorf("it has a parameter called body beside its body")
 		case ok:
 			o.body = true
 			if properties["body"] = any(object{}); schema != nil {
@@ -186,9 +189,7 @@ func (o *operation) takes(d *document, item, fields object) error {
 		}
 	}
 	root := object{"type": "object", "properties": properties, "additionalProperties": false, "required": required}
-	var err error
-	o.input, err = s.sealed(root)
-	return err
+	return s.sealed(root)
 }
 
 var holes = regexp.MustCompile(`\{[^{}]*\}`)
@@ -198,7 +199,7 @@ var owned = map[string]bool{"accept": true, "content-type": true, "authorization
 
 // gives makes one schema of what may be answered: {status, body}, with the body as the
 // status has it.
-func (o *operation) gives(d *document, fields object) error {
+func (o *operation) gives(d *document, fields object) (object, error) {
 	s := d.collect()
 	responses, _ := fields["responses"].(object)
 	var variants []any
@@ -213,7 +214,7 @@ func (o *operation) gives(d *document, fields object) error {
 		}
 		r, err := d.resolved(responses[code])
 		if err != nil {
-			return err
+			return nil, err
 		}
 		variant := object{"type": "object", "properties": object{"status": status}, "required": []any{"status"}}
 		if schema, ok := ofJSON(r); ok && o.method != http.MethodHead {
@@ -228,20 +229,52 @@ func (o *operation) gives(d *document, fields object) error {
 	if len(variants) > 0 {
 		root["anyOf"] = variants
 	}
-	var err error
-	o.output, err = s.sealed(root)
-	return err
+	return s.sealed(root)
 }
 
-// sealed writes a schema with its definitions.
-func (s *schemas) sealed(root object) (json.RawMessage, error) {
+// sealed gives a schema with its definitions.
+func (s *schemas) sealed(root object) (object, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
 	if len(s.defs) > 0 {
 		root["$defs"] = s.defs
 	}
-	return json.Marshal(root)
+	return root, nil
+}
+
+// agree writes the schemas as they are listed, and sees that they are schemas.
+func (o *operation) agree(input, output object) error {
+	found := false
+	listed, err := contract(o.name, widen(input, &found), widen(output, &found))
+	if err != nil {
+		return err
+	}
+	o.input, o.output = listed.Input, listed.Output
+	if found {
+		strict, err := contract(o.name, input, output)
+		if err != nil {
+			return err
+		}
+		o.exact = &exact{strict: strict, input: input, output: output}
+	}
+	return nil
+}
+
+func contract(name string, input, output any) (*tool.Contract, error) {
+	d := tool.Definition{Name: name}
+	var err error
+	if d.Input, err = json.Marshal(input); err == nil {
+		d.Output, err = json.Marshal(output)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := tool.New(d)
+	if err != nil {
+		return nil, fmt.Errorf("its schemas are no schemas: %w", err)
+	}
+	return c, nil
 }
 
 // ofJSON gives the schema of what a body or an answer holds as JSON.

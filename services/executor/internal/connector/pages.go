@@ -75,7 +75,7 @@ func (k *call) pages(ctx context.Context, p Pages, target string, header http.He
 			target = next
 			continue
 		}
-		return structured(object{"status": a.status, "body": put(page, p.Items, items), "more": next != ""})
+		return k.structured(object{"status": a.status, "body": put(page, p.Items, items), "more": next != ""})
 	}
 }
 
