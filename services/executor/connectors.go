@@ -2,6 +2,7 @@ package executor
 
 import (
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -69,11 +70,11 @@ type ConnectorPages struct {
 // envelope is the room for what is around an answer in a message.
 const envelope = 64 << 10
 
-func (m MCP) connected(c clock.Clock) ([]toolhost.Server, error) {
+func (m MCP) connected(c clock.Clock, log *slog.Logger) ([]toolhost.Server, error) {
 	var all []toolhost.Server
 	for _, name := range slices.Sorted(maps.Keys(m.Connectors)) {
 		k := m.Connectors[name]
-		s, err := k.hosted(name, c)
+		s, err := k.hosted(name, c, log)
 		if err == nil {
 			err = s.Validate()
 		}
@@ -85,7 +86,7 @@ func (m MCP) connected(c clock.Clock) ([]toolhost.Server, error) {
 	return all, nil
 }
 
-func (k Connector) hosted(name string, c clock.Clock) (toolhost.Server, error) {
+func (k Connector) hosted(name string, c clock.Clock, log *slog.Logger) (toolhost.Server, error) {
 	most := orDefault(k.MaxMessageBytes, 4<<20)
 	s, err := MCPServer{
 		Trust: k.Trust, Tools: k.Effects, StartTimeout: k.StartTimeout, CallTimeout: k.CallTimeout, Refresh: k.Refresh, MaxMessageBytes: most + envelope,
@@ -95,7 +96,7 @@ func (k Connector) hosted(name string, c clock.Clock) (toolhost.Server, error) {
 	}
 	o := connector.Config{
 		Name: name, Document: k.Document, URL: k.URL, Networks: k.Networks, Operations: k.Operations, IdempotencyHeader: k.IdempotencyHeader,
-		Attempts: orDefault(k.Attempts, 3), MaxBytes: most, Clock: c, Credentials: map[string]connector.Credential{}, Pages: map[string]connector.Pages{},
+		Attempts: orDefault(k.Attempts, 3), MaxBytes: most, Clock: c, Log: log, Credentials: map[string]connector.Credential{}, Pages: map[string]connector.Pages{},
 	}
 	for scheme, with := range k.Credentials {
 		o.Credentials[scheme] = connector.Credential(with)

@@ -60,7 +60,7 @@ mcp:
 	if c.GRPC != ":9104" || c.Sandbox.Steps != 1000 || c.Sandbox.WallTime != 2*time.Second {
 		t.Errorf("configuration %+v", c)
 	}
-	servers, err := c.MCP.hosted(clock.System{})
+	servers, err := c.MCP.hosted(clock.System{}, slog.New(slog.DiscardHandler))
 	if err != nil || len(servers) != 2 {
 		t.Fatalf("%d servers, error %v", len(servers), err)
 	}

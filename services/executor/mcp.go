@@ -3,6 +3,7 @@ package executor
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -84,7 +85,7 @@ type MCPTool struct {
 }
 
 // hosted reads the secrets and fills in the defaults.
-func (m MCP) hosted(c clock.Clock) ([]toolhost.Server, error) {
+func (m MCP) hosted(c clock.Clock, log *slog.Logger) ([]toolhost.Server, error) {
 	if len(m.Servers)+len(m.Connectors) == 0 {
 		return nil, errors.New("mcp: no servers are given; write servers: {NAME: {command: [PROGRAM]}}, or leave mcp out")
 	}
@@ -104,7 +105,7 @@ func (m MCP) hosted(c clock.Clock) ([]toolhost.Server, error) {
 		all = append(all, one)
 	}
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	connectors, err := m.connected(c)
+	connectors, err := m.connected(c, log)
 	return append(all, connectors...), errors.Join(append(errs, err)...)
 }
 

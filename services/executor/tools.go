@@ -26,7 +26,7 @@ func OpenTools(ctx context.Context, c MCP, b *service.Base) (*Tools, error) {
 }
 
 func openTools(ctx context.Context, c MCP, b *service.Base, store *sqlstore.Store) (*Tools, error) {
-	servers, err := c.hosted(b.Clock)
+	servers, err := c.hosted(b.Clock, b.Log)
 	if err != nil {
 		return nil, err
 	}

@@ -235,14 +235,21 @@ func (k *call) after(h http.Header) time.Duration {
 	return 0
 }
 
-// away is a provider that gave no answer. Its cause may name hosts, and is not told.
-type away struct{ cause error }
+// errAway is told of a provider that gave no answer.
+var errAway = errors.New("the provider cannot be reached, or broke off; the operator finds the cause in the log")
 
-var errAway = errors.New("the provider cannot be reached, or broke off")
+// hidden is an error whose cause is for the log: it may name hosts and files.
+type hidden struct{ told, cause error }
 
-func (a *away) Error() string        { return errAway.Error() }
-func (a *away) Is(target error) bool { return target == errAway }
-func (a *away) Unwrap() error        { return a.cause }
+func (h *hidden) Error() string   { return h.told.Error() }
+func (h *hidden) Unwrap() []error { return []error{h.told, h.cause} }
+
+func away(err error) error {
+	if of, ok := errors.AsType[*url.Error](err); ok {
+		err = of.Err // without the URL, which may hold a key
+	}
+	return &hidden{errAway, err}
+}
 
 func (k *call) once(ctx context.Context, target string, header http.Header, body []byte, most int) (answered, error) {
 	r, err := http.NewRequestWithContext(ctx, k.method, target, bytes.NewReader(body))
@@ -261,7 +268,7 @@ func (k *call) once(ctx context.Context, target string, header http.Header, body
 	}
 	res, err := k.client.Do(r)
 	if err != nil {
-		return answered{}, &away{err}
+		return answered{}, away(err)
 	}
 	defer func() { _ = res.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(res.Body, int64(most)+1))
@@ -269,7 +276,7 @@ func (k *call) once(ctx context.Context, target string, header http.Header, body
 	case len(text) > most:
 		return answered{}, fmt.Errorf("the provider answers with more than %d bytes", most)
 	case err != nil:
-		return answered{}, &away{err}
+		return answered{}, away(err)
 	}
 	return answered{res.StatusCode, res.Header, text}, nil
 }

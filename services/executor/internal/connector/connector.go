@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -50,6 +51,7 @@ type Config struct {
 	// MaxBytes of an answer, all its pages together.
 	MaxBytes int
 	Clock    clock.Clock
+	Log      *slog.Logger
 }
 
 // Credential is what is shown for a security scheme.
@@ -247,6 +249,9 @@ func (c *Connector) answer(ctx context.Context, p *mcp.CallToolParamsRaw) (*mcp.
 	key, _ := p.Meta[toolhost.MetaKey].(string)
 	res, err := (&call{Connector: c, operation: o, url: at, again: again, key: key}).make(ctx, p.Arguments)
 	if err != nil {
+		if of, ok := errors.AsType[*hidden](err); ok {
+			c.Log.WarnContext(ctx, "an operation of a connector failed", "operation", c.Name+"/"+o.name, "error", of.told, "cause", of.cause)
+		}
 		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}, nil
 	}
 	return res, nil

@@ -65,6 +65,7 @@ func (p *provider) asked() ([]string, []string) {
 // connect hosts a connector as the executor does.
 func connect(t *testing.T, document string, c connector.Config) *toolhost.Host {
 	t.Helper()
+	c.Log = slog.New(slog.DiscardHandler)
 	c.Name, c.Document, c.Clock = "shop", filepath.Join(t.TempDir(), "api.yaml"), clock.System{}
 	if err := os.WriteFile(c.Document, []byte(document), 0o600); err != nil {
 		t.Fatal(err)
@@ -367,5 +368,53 @@ func TestWhatCannotBeReachedIsNotListed(t *testing.T) {
 				t.Errorf("status %+v, want %s", s, c.want)
 			}
 		})
+	}
+}
+
+func TestCredentialsAreThoseOfTheScheme(t *testing.T) {
+	p := serve(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/token" {
+			_, _ = io.WriteString(w, `{"access_token": "granted", "token_type": "Bearer", "expires_in": 3600}`)
+			return
+		}
+		user, password, _ := r.BasicAuth()
+		_, _ = fmt.Fprintf(w, `{"got": "%s|%s|%s|%s"}`, r.URL.Query().Get("key"), user, password, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+	})
+	with := secret(t)["key"]
+	basic, oauth, plain, gone := with, with, with, with
+	plain.ClientID = "bank"
+	basic.Username, oauth.ClientID, oauth.TokenURL, gone.SecretFile = "ann", "bank", p.URL+"/token", "/nonexistent/key"
+	h := connect(t, `
+openapi: 3.1.0
+paths:
+  /query: {get: {operationId: query, security: [{other: []}, {query: []}]}}
+  /basic: {get: {operationId: basic, security: [{basic: []}]}}
+  /oauth: {get: {operationId: oauth, security: [{oauth: [read]}]}}
+  /plain: {get: {operationId: plain, security: [{plain: []}]}}
+  /gone: {get: {operationId: gone, security: [{gone: []}]}}
+  /open: {get: {operationId: open, security: [{other: []}, {}]}}
+  /cookie: {get: {operationId: cookie, security: [{cookie: []}]}}
+components:
+  securitySchemes:
+    query: {type: apiKey, in: query, name: key}
+    basic: {type: http, scheme: Basic}
+    oauth: {type: oauth2, flows: {clientCredentials: {tokenUrl: "https://elsewhere.example/token"}}}
+    plain: {type: oauth2, flows: {clientCredentials: {tokenUrl: "http://elsewhere.example/token"}}}
+    gone: {type: http, scheme: bearer}
+    cookie: {type: apiKey, in: cookie, name: key}
+`, connector.Config{URL: p.URL, Credentials: map[string]connector.Credential{"query": with, "basic": basic, "oauth": oauth, "plain": plain, "gone": gone, "cookie": with}})
+	for operation, want := range map[string]string{
+		"query": "s3cret|||", "basic": "|ann|s3cret|Basic YW5uOnMzY3JldA==", "oauth": "|||granted", "open": "|||",
+		"plain":  "the credentials of the connector cannot be had",
+		"gone":   "the credentials of the connector cannot be had; the operator finds the cause in the log",
+		"cookie": `its security scheme "cookie" is none of apiKey in a header or the query`,
+	} {
+		got, err := invoke(t, h, operation, `{}`)
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) || strings.Contains(got, "/nonexistent") {
+			t.Errorf("%s: %s, want %s", operation, got, want)
+		}
 	}
 }

@@ -103,16 +103,19 @@ func (k *call) show(ctx context.Context, r *http.Request) error {
 	for _, s := range k.schemes {
 		with := k.Credentials[s.name]
 		if s.kind == "oauth" {
+			if err := credential.CheckURL(k.guard, s.tokenURL, true); err != nil {
+				return &hidden{errSecret, err}
+			}
 			token, err := k.grant(s, with).Get(ctx)
 			if err != nil {
-				return errors.Join(errSecret, err)
+				return &hidden{errSecret, err}
 			}
 			r.Header.Set("Authorization", "Bearer "+token)
 			continue
 		}
 		secret, err := credential.Read(with.SecretFile)
 		if err != nil {
-			return errSecret
+			return &hidden{errSecret, err}
 		}
 		switch s.kind {
 		case "header":
@@ -130,7 +133,7 @@ func (k *call) show(ctx context.Context, r *http.Request) error {
 	return nil
 }
 
-var errSecret = errors.New("the credentials of the connector cannot be had")
+var errSecret = errors.New("the credentials of the connector cannot be had; the operator finds the cause in the log")
 
 // grant gives the client of OAuth of a scheme, the same each time.
 func (k *call) grant(s scheme, with Credential) *credential.Tokens {
