@@ -14,8 +14,8 @@ func (r *run) ingest() *cobra.Command {
 	var data, database string
 	c := &cobra.Command{
 		Use: "ingest DIR", Short: "Bring a folder of documents into the data folder", Args: exactly(1),
-		Long: `Ingest reads the Markdown, HTML, plain-text, CSV and JSON files of a folder and makes the platform's
-documents the same as the folder: what is new or changed is read, what is gone is removed.
+		Long: `Ingest reads the Markdown, HTML, plain-text, CSV, JSON and DOCX files of a folder and makes the
+platform's documents the same as the folder: what is new or changed is read, what is gone is removed.
 It works on the data folder, beside a running platform or without one; a running one
 finds the change with its next search. Files that cannot be read are named and skipped.
 

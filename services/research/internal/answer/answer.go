@@ -28,9 +28,9 @@ type Answer struct {
 type Passage struct {
 	Document    string   `json:"document"` // name in the collection
 	Title       string   `json:"title"`
-	Digest      string   `json:"digest"` // of the document's bytes, which start and end point into
+	Digest      string   `json:"digest"` // of the document's bytes
 	HeadingPath []string `json:"heading_path"`
-	Start       int      `json:"start"` // byte offset
+	Start       int      `json:"start"` // byte offset in the document; in DOCX in the text extracted from it
 	End         int      `json:"end"`   // byte offset, excluded
 	Text        string   `json:"text"`
 	Score       float64  `json:"score"`      // of the fused ranking

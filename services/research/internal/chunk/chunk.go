@@ -31,10 +31,12 @@ type Chunk struct {
 	// HeadingPath are the headings that the whole passage stands under, the
 	// outermost first. It is empty for text before the first heading.
 	HeadingPath []string
-	// Start and End bound the passage in the original bytes, End excluded.
+	// Start and End bound the passage in the original bytes, End excluded; in
+	// DOCX in the text extracted from them (document.Document.Extracted).
 	Start, End int
-	// Text is exactly the bytes Start to End in Markdown and plain text; in
-	// HTML it is the text of those bytes without markup. Where a passage holds
+	// Text is exactly the bytes Start to End in Markdown, plain text and DOCX;
+	// in HTML it is the text of those bytes without markup, in CSV and JSON with
+	// the names of columns and values. Where a passage holds
 	// several sections, their headings are in it.
 	Text  string
 	Words int
@@ -42,6 +44,9 @@ type Chunk struct {
 
 // Split cuts a document read from src.
 func Split(doc *document.Document, src []byte) []Chunk {
+	if doc.Extracted != nil {
+		src = doc.Extracted
+	}
 	s := splitter{src: src, exact: doc.Format.Exact()}
 	doc.Sections(func(path []string, section *document.Section) {
 		s.section(path, section)

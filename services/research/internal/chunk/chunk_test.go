@@ -1,6 +1,8 @@
 package chunk
 
 import (
+	"archive/zip"
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -29,6 +31,9 @@ func split(t *testing.T, name, src string) []Chunk {
 		t.Fatal(err)
 	}
 	chunks := Split(doc, []byte(src))
+	if doc.Extracted != nil {
+		src = string(doc.Extracted)
+	}
 	for i, c := range chunks {
 		if c.Ordinal != i || c.Start >= c.End || c.End > len(src) || c.Words == 0 {
 			t.Fatalf("chunk %d: %+v", i, c)
@@ -124,6 +129,36 @@ func TestHTMLPassagesOfSeveralSectionsHaveTheirHeadings(t *testing.T) {
 	}
 }
 
+func TestRowsOfATableShareAPassage(t *testing.T) {
+	src := "City,Country\nParis,France\nOslo,Norway\n"
+	chunks := split(t, "a.csv", src)
+	if want := "City: Paris; Country: France\n\nCity: Oslo; Country: Norway"; len(chunks) != 1 || chunks[0].Text != want ||
+		src[chunks[0].Start:chunks[0].End] != "Paris,France\nOslo,Norway" {
+		t.Errorf("got %+v", chunks)
+	}
+}
+
+func TestPassagesOfWordAreBytesOfTheExtractedText(t *testing.T) {
+	text := func(style, s string) string {
+		return `<w:p><w:pPr><w:outlineLvl w:val="` + style + `"/></w:pPr><w:r><w:t>` + s + `</w:t></w:r></w:p>`
+	}
+	var b bytes.Buffer
+	archive := zip.NewWriter(&b)
+	part, err := archive.Create("word/document.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(part, `<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>`+
+		text("0", "T")+text("1", "A")+text("9", prose("aa", 60))+text("1", "B")+text("9", prose("bb", 60))+`</w:body></w:document>`)
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	chunks := split(t, "a.docx", b.String())
+	if got, want := shape(chunks), "T>A: 60 aa×60\nT>B: 60 bb×60\n"; got != want || chunks[0].Start != len("# T\n\n## A\n\n") {
+		t.Errorf("got\n%sfrom %d, want\n%s", got, chunks[0].Start, want)
+	}
+}
+
 func TestNothingIsTooLongToBeCut(t *testing.T) {
 	for name, src := range map[string]string{
 		"no blanks": strings.Repeat("x", 100_000),
@@ -149,6 +184,8 @@ func FuzzSplit(f *testing.F) {
 	f.Add("a.md", "# T\n\n"+prose("aa", 900)+"\n\n### U\n\nx\n\n## V\n\ny")
 	f.Add("a.html", "<h1>T</h1><p>"+prose("aa", 900)+"<p>汉字<h3>x</h3>y")
 	f.Add("a.txt", "  indented\n\n\n"+prose("aa", 900))
+	f.Add("a.csv", "h,i\n"+prose("aa", 900)+",x\ny,z\n")
+	f.Add("a.json", `{"openapi":"3.0","paths":{"/a":{"get":{"summary":"`+prose("aa", 900)+`"}}}}`)
 	f.Fuzz(func(t *testing.T, name, src string) {
 		if _, err := document.Parse(name, []byte(src)); err != nil {
 			return

@@ -1,6 +1,8 @@
-// Package document reads Markdown, HTML, plain text, CSV and JSON into a tree of
-// headings whose blocks keep the byte offsets of the file they came from, so
-// that whatever is quoted later can be found again in the original.
+// Package document reads Markdown, HTML, plain text, CSV, JSON and DOCX into a
+// tree of headings whose blocks keep the byte offsets of the file they came
+// from, so that whatever is quoted later can be found again in the original.
+// The bytes of a DOCX file are an archive: its offsets are those of the text
+// that is extracted from it, the same from the same file.
 package document
 
 import (
@@ -41,6 +43,8 @@ func FormatOf(name string) (Format, bool) {
 		return CSV, true
 	case ".json", ".jsonl", ".ndjson":
 		return JSON, true
+	case ".docx":
+		return DOCX, true
 	}
 	return "", false
 }
@@ -53,11 +57,14 @@ type Document struct {
 	Digest   string // "sha256:" and the hex digest of the file's bytes
 	Bytes    int    // size of the file
 	Metadata Metadata
-	Root     *Section
+	// Extracted is the text that offsets point into where the file's own
+	// bytes are none (DOCX); otherwise it is nil, and they point into the file.
+	Extracted []byte
+	Root      *Section
 }
 
 // Metadata holds what a document says about itself (front matter of
-// Markdown, meta elements of HTML): lower-case keys, one or more values.
+// Markdown, meta elements of HTML, properties of DOCX): lower-case keys, one or more values.
 type Metadata map[string][]string
 
 // Section is a heading with the blocks below it, up to the next heading.
@@ -73,16 +80,17 @@ type Section struct {
 // Block is the smallest piece a document is cut at: a paragraph, a list, a
 // table, a piece of code.
 type Block struct {
-	// Start and End bound the block in the original bytes, End excluded.
+	// Start and End bound the block in the original bytes, or in
+	// Document.Extracted, End excluded.
 	Start, End int
-	// Text is what a reader sees. In Markdown and plain text it is exactly
-	// the bytes Start to End; in HTML the markup between them is left out, in
+	// Text is what a reader sees. In Markdown, plain text and DOCX it is
+	// exactly the bytes Start to End; in HTML the markup between them is left out, in
 	// CSV and JSON the names of columns and values are added.
 	Text string
 }
 
 // Exact says whether a block's text is the very bytes between its offsets.
-func (f Format) Exact() bool { return f == Markdown || f == Text }
+func (f Format) Exact() bool { return f == Markdown || f == Text || f == DOCX }
 
 // Parse reads a file. The name gives the format and appears in errors.
 // It returns an *Error wrapping ErrUnsupported, ErrTooLarge, ErrMislabelled,
@@ -113,6 +121,8 @@ func Parse(name string, src []byte) (*Document, error) {
 		err = parseCSV(t, src, name)
 	case JSON:
 		err = parseJSON(doc, t, src)
+	case DOCX:
+		err = parseDOCX(doc, t, src)
 	}
 	if err != nil {
 		return nil, &Error{Name: name, Err: err}

@@ -121,6 +121,9 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 // file, and verbatim where the format promises it.
 func verify(t *testing.T, d *Document, src []byte) {
 	t.Helper()
+	if d.Extracted != nil {
+		src = d.Extracted
+	}
 	last := 0
 	d.Sections(func(_ []string, s *Section) {
 		if s.Level > 0 && (s.Start < last || s.Heading == "") {

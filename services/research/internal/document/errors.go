@@ -19,6 +19,8 @@ var (
 	ErrCSV         = errors.New("not valid CSV")
 	ErrJSON        = errors.New("not valid JSON")
 	ErrTooMany     = errors.New("more than 524288 values; split it")
+	ErrDOCX        = errors.New("not a Word document that can be read")
+	ErrInflates    = errors.New("its archive inflates beyond 64 MiB, or one piece of it beyond 4 MiB")
 	ErrFrontMatter = errors.New("front matter is not valid YAML")
 )
 

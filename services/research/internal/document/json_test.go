@@ -79,7 +79,7 @@ func TestOperationsOfAnAPIAreSections(t *testing.T) {
 
 func TestJSONNamesWhatIsWrong(t *testing.T) {
 	key := strings.Repeat("k", 1000)
-	wide := strings.Repeat(`{"`+key+`":`, 30) + "[" + strings.Repeat("[{},1],", 1<<16) + "1]" + strings.Repeat("}", 30)
+	wide := strings.Repeat(`{"`+key+`":`, 30) + "[" + strings.Repeat("[{},1],", 1<<14) + "1]" + strings.Repeat("}", 30)
 	cases := []struct {
 		file, src, says string
 		want            error

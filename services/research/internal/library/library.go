@@ -14,7 +14,7 @@ type Document struct {
 	ID       string              `json:"id"` // name in the collection
 	Title    string              `json:"title"`
 	Format   string              `json:"format"`
-	Digest   string              `json:"digest"` // of the document's bytes, which start and end point into
+	Digest   string              `json:"digest"` // of the document's bytes
 	Bytes    int64               `json:"bytes"`
 	Ingested string              `json:"ingested_at"` // RFC 3339, UTC
 	Metadata map[string][]string `json:"metadata,omitempty"`
@@ -24,7 +24,7 @@ type Document struct {
 // Passage is a piece of a document.
 type Passage struct {
 	HeadingPath []string `json:"heading_path"`
-	Start       int      `json:"start"` // byte offset
+	Start       int      `json:"start"` // byte offset in the document; in DOCX in the text extracted from it
 	End         int      `json:"end"`   // byte offset, excluded
 	Text        string   `json:"text"`
 }
