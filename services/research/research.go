@@ -4,6 +4,7 @@ package research
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -37,6 +38,9 @@ type Config struct {
 	// Documents is a folder that is ingested before the service serves; empty
 	// for none, and then what was ingested before is searched.
 	Documents string `yaml:"documents"`
+	// Watch is how often the folder is looked at for changes while the service
+	// serves; 0 for never.
+	Watch time.Duration `yaml:"watch"`
 	// Collection that is filled and searched; default "documents".
 	Collection string `yaml:"collection"`
 	// Embeddings is a model elsewhere that makes the vectors; without one the built-in
@@ -65,20 +69,17 @@ func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, er
 	if err != nil {
 		return nil, err
 	}
+	if c.Watch < 0 || (c.Watch > 0 && c.Documents == "") {
+		return nil, errors.New("watch: give a positive period and the folder to watch (documents)")
+	}
 	store := sqlstore.New(b.DB, b.Clock)
+	in := ingest.New(store, embedder)
 	if c.Documents != "" {
-		report, err := ingest.New(store, embedder).Folder(ctx, c.collection(), c.Documents)
+		report, err := in.Folder(ctx, c.collection(), c.Documents)
 		if err != nil {
 			return nil, err
 		}
-		b.Log.Info("documents ingested", "folder", c.Documents, "ingested", len(report.Ingested), "passages", report.Chunks,
-			"unchanged", report.Unchanged, "skipped", len(report.Skipped), "removed", len(report.Removed))
-		if report.Away != nil {
-			b.Log.Warn("documents wait for vectors; they are found by their words", "cause", report.Away)
-		}
-		for _, s := range report.Skipped {
-			b.Log.Warn("document skipped", "document", s.Name, "reason", s.Reason)
-		}
+		tell(b, c.Documents, report)
 	}
 	engine := retrieval.New(store, embedder, c.collection())
 	mcp, err := mcpserver.New(engine, b.Release, b.Log)
@@ -86,17 +87,42 @@ func build(ctx context.Context, c Config, b *service.Base) (*service.Persona, er
 		return nil, err
 	}
 	going, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var vectors sync.WaitGroup
-	vectors.Go(func() { keepVectors(going, b, store, embedder, c.collection()) })
+	var work sync.WaitGroup
+	work.Go(func() { keepVectors(going, b, store, embedder, c.collection()) })
+	if c.Watch > 0 {
+		work.Go(func() { watch(going, c, b, in) })
+	}
 	return &service.Persona{
 		Agent: a2aagent.WithLibrary(a2aagent.New(engine, b.Release), collection{store, c.collection()}, engine),
 		HTTP:  map[string]http.Handler{MCPPath: mcp},
 		Close: func() error {
 			stop()
-			vectors.Wait()
+			work.Wait()
 			return nil
 		},
 	}, nil
+}
+
+// watch takes up what changes in the folder.
+func watch(ctx context.Context, c Config, b *service.Base, in *ingest.Ingester) {
+	in.Watch(ctx, b.Clock, c.Watch, c.collection(), c.Documents, func(r Report, err error) {
+		if err != nil {
+			b.Log.Error("documents folder not read", "folder", c.Documents, "cause", err)
+			return
+		}
+		tell(b, c.Documents, r)
+	})
+}
+
+func tell(b *service.Base, folder string, report Report) {
+	b.Log.Info("documents ingested", "folder", folder, "ingested", len(report.Ingested), "passages", report.Chunks,
+		"unchanged", report.Unchanged, "skipped", len(report.Skipped), "removed", len(report.Removed))
+	if report.Away != nil {
+		b.Log.Warn("documents wait for vectors; they are found by their words", "cause", report.Away)
+	}
+	for _, s := range report.Skipped {
+		b.Log.Warn("document skipped", "document", s.Name, "reason", s.Reason)
+	}
 }
 
 // lookAgain is how often documents without vectors of the embedder in use are looked for.

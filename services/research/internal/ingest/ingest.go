@@ -102,6 +102,10 @@ func New(store Store, embedder embed.Embedder) *Ingester {
 // A folder that is missing, is a file, or cannot be listed gives an error
 // wrapping ErrFolder. When it fails midway, what was stored stays.
 func (in *Ingester) Folder(ctx context.Context, collection, dir string) (Report, error) {
+	return in.pass(ctx, collection, dir, look{})
+}
+
+func (in *Ingester) pass(ctx context.Context, collection, dir string, l look) (Report, error) {
 	in.one.Lock()
 	defer in.one.Unlock()
 	root, err := open(dir)
@@ -115,7 +119,7 @@ func (in *Ingester) Folder(ctx context.Context, collection, dir string) (Report,
 	}
 	r := run{
 		Ingester: in, collection: collection, stored: stored, files: root.FS(),
-		keep: map[string]bool{},
+		keep: map[string]bool{}, watched: l,
 	}
 	if err := fs.WalkDir(r.files, ".", func(name string, entry fs.DirEntry, err error) error {
 		return r.visit(ctx, name, entry, err)

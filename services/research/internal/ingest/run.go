@@ -21,6 +21,7 @@ type run struct {
 	stored     map[string]Fingerprint
 	files      fs.FS
 	keep       map[string]bool // stored documents that stay
+	watched    look
 	change     Change
 	bytes      int
 	report     Report
@@ -57,7 +58,7 @@ func (r *run) visit(ctx context.Context, name string, entry fs.DirEntry, err err
 		r.skip(name, document.ErrUnsupported.Error())
 		return nil
 	}
-	return r.file(ctx, name)
+	return r.look(ctx, name, entry)
 }
 
 func (r *run) file(ctx context.Context, name string) error {
