@@ -18,6 +18,8 @@ type comparison struct {
 	agree, disagree int
 	// turned says that a clause of the claim affirms what the evidence denies, or the other way round.
 	turned bool
+	// stated counts the claim's quantities that the evidence has in its sentences.
+	stated int
 	// rival is what another sentence has against the claim, or nil.
 	rival *rival
 }
@@ -152,7 +154,7 @@ func (s *sentence) follow(claim *sentence) bool {
 
 func (c *comparison) quantities(claim *sentence, ordered bool) {
 	for _, q := range claim.quantities {
-		agreed, rival := -1.0, -1.0
+		agreed, rival, open := -1.0, -1.0, -1.0
 		var agreedWith, rivalWith quantity
 		var home *sentence
 		for _, s := range c.evidence.sentences {
@@ -163,14 +165,20 @@ func (c *comparison) quantities(claim *sentence, ordered bool) {
 					if a > agreed {
 						agreed, agreedWith, home = a, f, s
 					}
+				case q.satisfied(f):
+					open = max(open, a)
 				case (q.comparable(f) || q.within(f)) && a > rival:
 					rival, rivalWith = a, f
 				}
 			}
 		}
+		if agreed >= 0 {
+			c.stated++
+		}
 		switch {
 		case agreed < 0 && (c.evidence.states(q) || c.evidence.derived(claim, q)):
 		case agreed < 0 && rival > 0 && q.within(rivalWith):
+		case agreed < 0 && open > 0 && open >= rival:
 		case agreed < 0 && rival > 0 && !claims(claim, rivalWith):
 			c.found(numberDiffers, numberConflict(q, rivalWith))
 		case agreed < 0:

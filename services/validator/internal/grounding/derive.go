@@ -144,3 +144,11 @@ func (q quantity) within(f quantity) bool {
 	}
 	return q.value.Cmp(f.value)*f.bound >= 0
 }
+
+// satisfied tells whether the evidence's value lies in what the claim leaves open: "less than an hour" and "50 minutes".
+func (q quantity) satisfied(f quantity) bool {
+	if q.bound == 0 || f.bound != 0 || q.dimension != f.dimension || q.noun != f.noun {
+		return false
+	}
+	return f.value.Cmp(q.value)*q.bound > 0
+}

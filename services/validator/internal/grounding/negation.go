@@ -167,3 +167,44 @@ func (s *sentence) comparison(i int) bool {
 	}
 	return false
 }
+
+// opens is the content that the sentence denies up to a point: "not binding until it is signed".
+func (s *sentence) opens() []*token {
+	var out []*token
+	for i, t := range s.tokens {
+		if !negates(t) {
+			continue
+		}
+		for j, u := range s.tokens[i+1:] {
+			if u.lower == "until" || u.lower == "before" {
+				for _, v := range s.tokens[i+1 : i+1+j] {
+					if v.content() {
+						out = append(out, v)
+					}
+				}
+				break
+			}
+			if j > 8 || u.lower == "," || u.lower == ";" || u.lower == "but" {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// tooEarly is a word that the claim affirms before the point up to which the sentence denies it, or nil.
+func (s *sentence) tooEarly(claim *sentence) *token {
+	if len(claim.opens()) > 0 || claim.mentions(untilWords) == nil || claim.negative() {
+		return nil
+	}
+	for _, u := range s.opens() {
+		for _, t := range claim.tokens {
+			if t.content() && same(t, u) >= 0.75 && t.at < claim.mentions(untilWords).at {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+var untilWords = wordSet("before until")

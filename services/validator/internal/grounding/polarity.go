@@ -4,6 +4,10 @@ import "fmt"
 
 // negation compares whether claim and sentence deny what they share.
 func (c *comparison) negation(claim, s *sentence) {
+	if t := s.tooEarly(claim); t != nil {
+		c.found(denied, fmt.Sprintf("the passage denies %q up to then", t.raw))
+		return
+	}
 	word, affirmed := "", false
 	mine, theirs := false, false // which of the two denies what they disagree on
 	exception := ""              // what the claim says of an exception of the sentence

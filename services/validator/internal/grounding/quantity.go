@@ -272,9 +272,9 @@ func (s *sentence) qualifier(i int) (bound int, rough bool) {
 	}
 	rough = has("about", "approximately", "around", "roughly", "nearly", "almost", "some", "~", "≈", "ca")
 	switch {
-	case has("no more than", "not more than", "no longer than", "at most", "up to", "maximum of", "capped at", "limited to", "limit of", "maximum", "not exceed", "never exceed", "maximum is", "most"):
+	case has("no more than", "not more than", "no longer than", "at most", "up to", "maximum of", "capped at", "limited to", "limit of", "maximum", "not exceed", "never exceed", "never exceeds", "never more than", "never longer than", "not exceeding", "maximum is", "most"):
 		bound = -1
-	case has("no less than", "no fewer than", "not less than", "at least", "minimum of", "minimum is", "least", "≥"):
+	case has("no less than", "no fewer than", "never less than", "not less than", "at least", "minimum of", "minimum is", "least", "≥"):
 		bound = 1
 	case has("more than", "over", "above", "exceeds", "exceeding", "longer than", "greater than", "higher than", ">"):
 		bound = 1
@@ -287,7 +287,7 @@ func (s *sentence) qualifier(i int) (bound int, rough bool) {
 // fractionAt reads parts of a unit: "half an hour", "three quarters of an hour",
 // "one and a half years".
 func (s *sentence) fractionAt(i int) (quantity, int, bool) {
-	share, unit := big.NewRat(1, 2), i
+	share, unit, next := big.NewRat(1, 2), i, 0
 	switch n := numberWords[s.word(i)]; {
 	case s.word(i) == "half" && (s.word(i+1) == "a" || s.word(i+1) == "an"):
 		unit = i + 2
@@ -298,6 +298,10 @@ func (s *sentence) fractionAt(i int) (quantity, int, bool) {
 		share, unit = big.NewRat(3, 4), i+4
 	case s.word(i) == "quarter" && s.word(i+1) == "of" && (s.word(i+2) == "a" || s.word(i+2) == "an"):
 		share, unit = big.NewRat(1, 4), i+3
+	case (s.word(i) == "a" || s.word(i) == "an") && s.word(i+2) == "and" && s.word(i+3) == "a" && s.word(i+4) == "half": // "an hour and a half"
+		share.Add(share, big.NewRat(1, 1))
+		unit = i + 1
+		next = i + 5
 	default:
 		return quantity{}, 0, false
 	}
@@ -307,11 +311,12 @@ func (s *sentence) fractionAt(i int) (quantity, int, bool) {
 	}
 	q := quantity{at: i, dimension: m.dimension, value: share.Mul(share, big.NewRat(m.num, m.den))}
 	q.bound, q.rough = s.qualifier(i)
-	for _, u := range s.tokens[i : unit+1] {
+	next = max(next, unit+1)
+	for _, u := range s.tokens[i:next] {
 		u.fact = true
 	}
-	q.text = s.text[s.tokens[i].start:s.tokens[unit].end]
-	return q, unit + 1, true
+	q.text = s.text[s.tokens[i].start:s.tokens[next-1].end]
+	return q, next, true
 }
 
 // qualifiedBehind reads "or more", "and above" and their like behind a number and its unit.

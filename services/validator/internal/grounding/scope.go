@@ -86,8 +86,13 @@ func (s *sentence) universal() *token {
 	return nil
 }
 
-// partOf tells whether the sentence counts a part: "31 of 142", "18%".
+// partOf tells whether the sentence counts a part: "31 of 142", "18%", "one of the nine".
 func (s *sentence) partOf() bool {
+	for i, t := range s.tokens {
+		if t.lower == "one" && s.word(i+1) == "of" {
+			return true
+		}
+	}
 	for i, q := range s.quantities {
 		if q.dimension == "%" && s.word(q.at-1) != "by" {
 			return true

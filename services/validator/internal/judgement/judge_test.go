@@ -44,7 +44,7 @@ func TestJudge(t *testing.T) {
 		reasons    []string
 	}{
 		{"quotes", Request{Answer: quoted, Passages: fees}, 1, Pass, []string{"claims: 2 supported"}},
-		{"one number wrong", Request{Answer: "The transfer fee is 6 EUR [1]. A second card costs 12 EUR a year [2].", Passages: fees}, 0.1347, Fail, []string{
+		{"one number wrong", Request{Answer: "The transfer fee is 6 EUR [1]. A second card costs 12 EUR a year [2].", Passages: fees}, 0.1355, Fail, []string{
 			`claim 1 is contradicted ("The transfer fee is 6 EUR."): [1]: the claim says 6 EUR, the passage 5 EUR; [1] says: "The transfer fee is 5 EUR."`,
 			"claims: 1 supported, 1 contradicted",
 		}},
