@@ -89,7 +89,7 @@ func Start(ctx context.Context, c Config, env service.Env) (_ *Running, err erro
 	if err != nil {
 		return nil, err
 	}
-	r.site.OpenAccounts(gate.Accounts)
+	r.site.OpenAccounts(gate.Accounts, gate.Own)
 	if err := r.openAgents(base, c); err != nil {
 		return nil, err
 	}

@@ -48,6 +48,9 @@ func (r *rig) sends(t *testing.T, web *http.Client, path string, form url.Values
 	return ask(http.MethodPost, path, strings.NewReader(form.Encode()), "application/json, text/html")
 }
 
+// ownPassword is what somebody chooses.
+const ownPassword = "a password of my own"
+
 // somebody has an account with a role, and signs in.
 func (r *rig) somebody(t *testing.T, name, role string) *http.Client {
 	t.Helper()
@@ -57,8 +60,7 @@ func (r *rig) somebody(t *testing.T, name, role string) *http.Client {
 		t.Fatalf("no password in %s", page)
 	}
 	web := consoletest.SignIn(t, r.url, name, made[1])
-	const password = "a password of my own"
-	if status, said := r.sends(t, web, "/account/password", url.Values{"old": {made[1]}, "password": {password}, "again": {password}}); status >= 400 {
+	if status, said := r.sends(t, web, "/account/password", url.Values{"old": {made[1]}, "password": {ownPassword}, "again": {ownPassword}}); status >= 400 {
 		t.Fatalf("%d %s", status, said)
 	}
 	return web

@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"time"
 
 	"sabha.dev/chassis/clock"
@@ -51,6 +52,9 @@ type Store interface {
 	// End removes a session, EndAll those of an account but one.
 	End(ctx context.Context, digest string) error
 	EndAll(ctx context.Context, organisation, subject, but string) error
+	// Of lists the sessions of an account, the newest first, those that have ended among
+	// them while they are not removed.
+	Of(ctx context.Context, organisation, subject string) ([]Session, error)
 }
 
 // Keeper begins sessions, and tells whether they last.
@@ -110,11 +114,21 @@ func (k *Keeper) look(ctx context.Context, token string) (Session, account.Accou
 	if err != nil {
 		return Session{}, account.Account{}, err
 	}
-	now := k.clock.Now()
-	if a.Disabled || !now.Before(s.Ends) || now.Sub(s.Used) >= k.limits.Idle {
+	if a.Disabled || k.ended(s) {
 		return Session{}, account.Account{}, ErrNone
 	}
 	return s, a, nil
+}
+
+func (k *Keeper) ended(s Session) bool {
+	now := k.clock.Now()
+	return !now.Before(s.Ends) || now.Sub(s.Used) >= k.limits.Idle
+}
+
+// Of lists the sessions of an account that last, the newest first.
+func (k *Keeper) Of(ctx context.Context, organisation, subject string) ([]Session, error) {
+	all, err := k.store.Of(ctx, organisation, subject)
+	return slices.DeleteFunc(all, k.ended), err
 }
 
 // End ends the session of a token; one that has ended stays so.

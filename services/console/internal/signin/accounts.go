@@ -3,27 +3,65 @@ package signin
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"sabha.dev/chassis/identity"
 	"sabha.dev/services/console/internal/account"
 	"sabha.dev/services/console/internal/page"
 	"sabha.dev/services/console/internal/person"
+	"sabha.dev/services/console/internal/session"
 )
 
 // own shows a person's own account.
-func (g *Gate) own(w http.ResponseWriter, r *http.Request) { g.showOwn(w, r, http.StatusOK, "") }
+func (g *Gate) own(w http.ResponseWriter, r *http.Request) { g.showOwn(w, r, 0, "") }
 
+// showOwn shows what came of a form, if it did, with the person's own account.
 func (g *Gate) showOwn(w http.ResponseWriter, r *http.Request, status int, problem string) {
-	p, _ := person.Of(r.Context())
-	a, err := g.Sessions.Look(r.Context(), g.token(r))
-	if err != nil {
-		g.failed(w, r, err)
+	v := g.ownView(r, problem)
+	if v.Body == nil {
+		g.failed(w, r, errUnread)
 		return
 	}
-	g.pages.Show(w, r, page.View{Status: status, Title: "Your account", Still: true, Body: page.OwnAccount(page.Own{
-		Account: entry(a), Provisional: p.Provisional, Local: a.Source == account.Local, CSRF: p.CSRF, Problem: problem, Admin: p.Has(identity.Admin),
-	})})
+	if status != 0 {
+		v.Status, v.Still = status, true
+	}
+	g.pages.Show(w, r, v)
+}
+
+// Own is the page of a person's own account, as it is read again and again while the
+// person looks at it.
+func (g *Gate) Own(r *http.Request) page.View { return g.ownView(r, "") }
+
+func (g *Gate) ownView(r *http.Request, problem string) page.View {
+	p, _ := person.Of(r.Context())
+	// Who has yet to choose a password may not ask for a stream.
+	v := page.View{Title: "Your account", Still: p.Provisional}
+	a, err := g.People.Account(r.Context(), p.Organisation, p.Subject)
+	var all []session.Session
+	if err == nil {
+		all, err = g.Sessions.Of(r.Context(), p.Organisation, p.Subject)
+	}
+	if err != nil && !errors.Is(err, account.ErrNone) {
+		if r.Context().Err() == nil {
+			g.Log.Error("an account cannot be read", "error", err)
+		}
+		v.Unread = "The console's database"
+		return v
+	}
+	if a.Disabled || !slices.ContainsFunc(all, func(s session.Session) bool { return s.Digest == p.Session }) {
+		v.Status, v.Title = http.StatusUnauthorized, "You are signed out"
+		v.Body = page.Problem(v.Title, "This session was ended elsewhere, or your account is disabled. Load the page again to sign in.")
+		return v
+	}
+	own := page.Own{
+		Account: entry(a), Provisional: p.Provisional, Local: a.Source == account.Local, Problem: problem, Admin: a.Principal().Has(identity.Admin),
+	}
+	for _, s := range all {
+		own.Sessions = append(own.Sessions, page.Session{ID: s.Digest[:12], Here: s.Digest == p.Session, Created: s.Created, Used: s.Used, Ends: s.Ends})
+	}
+	v.Body = page.OwnAccount(own)
+	return v
 }
 
 // changePassword gives the person another password, and ends their other sessions.
@@ -95,8 +133,8 @@ func (g *Gate) Accounts(r *http.Request) page.View {
 	return v
 }
 
-// errUnread says that accounts cannot be listed; why is in the log.
-var errUnread = errors.New("accounts cannot be listed")
+// errUnread says that accounts cannot be read; why is in the log.
+var errUnread = errors.New("accounts cannot be read")
 
 // showAccounts shows what came of a form, with the accounts.
 func (g *Gate) showAccounts(w http.ResponseWriter, r *http.Request, status int, l page.Accounts) {

@@ -54,3 +54,24 @@ func (s *Store) EndAll(ctx context.Context, organisation, subject, but string) e
 	_, err := s.changed(ctx, `DELETE FROM sessions WHERE organisation = $1 AND subject = $2 AND digest <> $3`, organisation, subject, but)
 	return named("end the sessions of an account", err)
 }
+
+// Of lists the sessions of an account, the newest first.
+func (s *Store) Of(ctx context.Context, organisation, subject string) ([]session.Session, error) {
+	rows, err := s.db.Read.QueryContext(ctx, `SELECT digest, created_at, used_at, ends_at FROM sessions
+		WHERE organisation = $1 AND subject = $2 ORDER BY created_at DESC, digest`, organisation, subject)
+	if err != nil {
+		return nil, named("list the sessions of an account", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var all []session.Session
+	for rows.Next() {
+		one := session.Session{Organisation: organisation, Subject: subject}
+		var created, used, ends int64
+		if err := rows.Scan(&one.Digest, &created, &used, &ends); err != nil {
+			return nil, named("list the sessions of an account", err)
+		}
+		one.Created, one.Used, one.Ends = when(created), when(used), when(ends)
+		all = append(all, one)
+	}
+	return all, named("list the sessions of an account", rows.Err())
+}

@@ -97,8 +97,11 @@ func (s *Site) Handler(gate Gate) http.Handler {
 	return s.guard(compressed(gate.Handler(s.screens, s)))
 }
 
-// OpenAccounts keeps the page of accounts up to date, which the gate serves.
-func (s *Site) OpenAccounts(show func(*http.Request) page.View) { s.screen("GET /accounts", show) }
+// OpenAccounts keeps the pages of accounts and of one's own up to date, which the gate serves.
+func (s *Site) OpenAccounts(all, own func(*http.Request) page.View) {
+	s.screen("GET /accounts", all)
+	s.screen("GET /account", own)
+}
 
 // Show answers with a page. Without a person in the context it has no navigation.
 func (s *Site) Show(w http.ResponseWriter, r *http.Request, v page.View) { s.show(w, r, v) }
