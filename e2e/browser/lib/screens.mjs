@@ -69,7 +69,14 @@ export async function scene() {
     "task-events": { path: `/tasks/${answered.id}/events` },
     playbooks: { path: "/playbooks" },
     playbook: { path: "/playbooks/general" },
-    agents: { path: "/agents", prepare: (page) => page.locator("#agent-research details > summary").first().click() },
+    agents: {
+      path: "/agents",
+      prepare: async (page) => {
+        const card = page.locator("#agent-research .fold > summary"); // which wide screens do not have
+        if (await card.isVisible()) await card.click();
+        await page.locator("#agent-research details details > summary").first().click();
+      },
+    },
     partners: { path: "/partners" },
     "partners-none": { path: "/partners?q=nobody", plain: true },
     partner: { path: "/partners/underwriter" },

@@ -20,7 +20,7 @@ test("agents are shown with their health, version, card, skills, bindings and fi
     assert.match(await card.locator(".card-facts", { hasText: "version" }).textContent(), /version \S+/);
   }
   const research = page.locator("#agent-research");
-  await research.locator("summary", { hasText: "5 skills" }).click();
+  await research.locator("details details > summary", { hasText: "5 skills" }).click();
   await research.getByText("Bindings").click();
   await research.getByText("POST /research/message:send").waitFor();
   await research.getByText("tenant research").waitFor();
