@@ -341,6 +341,7 @@ func TestAPartnerIsShownWithEverythingThatIsKnown(t *testing.T) {
 	a.found = []*partnersv1.Finding{{Kind: "drift", Reason: "decisions have <u>shifted"}}
 	a.crossed = []*partnersv1.Crossing{{
 		Id: "c-1", Skill: "underwrite", At: timestamppb.New(noon), Bytes: 1234, Direction: partnersv1.Direction_DIRECTION_OUT,
+		Purpose: "credit-<u>decision", Consent: "t-7/ask",
 		Findings: []*partnersv1.Detection{{Path: "applicant.email", Class: "email", Action: "tokenise"}, {Part: 1, Class: "name", Action: "mask"}}, MoreFindings: 2,
 	}, {Id: "c-2", Direction: partnersv1.Direction_DIRECTION_OUT, Refused: true, At: timestamppb.New(noon)}}
 	p := a.page(identity.Operator, "/partners/underwriter")
@@ -348,11 +349,16 @@ func TestAPartnerIsShownWithEverythingThatIsKnown(t *testing.T) {
 		"A change of the card waits for a decision", "/supportedInterfaces/0/url", "https://old.example/&lt;i&gt;", "https://new.example", "needs a decision", "Adopt the new card", `name="digest" value="ffee00"`,
 		"Being there", "12.3", "× 0.6", "Drift, 2026-02-01, stands",
 		"version 3", "breaker half-open at r1: slowness", "95 % within", "10 s", "12.5 s, missed", "99.87 %", "4\u202f323", "2 failed, 3 held back", "50 %",
+		"used for <code>credit-&lt;u&gt;decision</code>", `href="/tasks/t-7#step-ask"`,
 		"tokenise", "at applicant.email", "in part 2", "and 2 more", "refused", "1\u202f234",
 		"decisions have &lt;u&gt;shifted", "sabha contract rebaseline underwriter", "18 of 20", "Run them now",
-		"Approve the card", `name="digest" value="aabbccddeeff00112233"`, "Suspend it", "Let plans call it",
+		"Approve the card", `name="digest" value="aabbccddeeff00112233"`, "Suspend it", "Let plans call it", `value="verify"`,
 	)
 	hides(t, p, "<i>", "<u>")
+	a.mu.Lock()
+	a.known.Partner.State = registryv1.State_STATE_APPROVED
+	a.mu.Unlock()
+	hides(t, a.page(identity.Operator, "/partners/underwriter"), `value="verify"`)
 }
 
 func TestWhatOperatorsDecideReachesTheRegistry(t *testing.T) {
