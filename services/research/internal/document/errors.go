@@ -8,7 +8,7 @@ import (
 // Why a file cannot be read. Each sentence is fit to be shown to whoever
 // ingests the folder.
 var (
-	ErrUnsupported = errors.New("not a Markdown, HTML or plain-text file")
+	ErrUnsupported = errors.New("not a file of a format that is read: Markdown, HTML, text, CSV, JSON or DOCX")
 	ErrTooLarge    = errors.New("larger than 16 MiB; split it")
 	ErrBinary      = errors.New("binary content (a NUL byte)")
 	ErrEncoding    = errors.New("not valid UTF-8; convert it to UTF-8")

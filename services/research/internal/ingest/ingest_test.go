@@ -88,7 +88,7 @@ func TestFolderIngestsWhatItCanAndNamesTheRest(t *testing.T) {
 			{"empty.md", "no text in it"},
 			{"latin.txt", "not valid UTF-8; convert it to UTF-8"},
 			{"link.txt", "not a regular file"},
-			{"logo.png", "not a Markdown, HTML or plain-text file"},
+			{"logo.png", "not a file of a format that is read: Markdown, HTML, text, CSV, JSON or DOCX"},
 		},
 	}
 	if !reflect.DeepEqual(got, want) {
