@@ -103,11 +103,14 @@ func TestWhatACardLacksIsSaid(t *testing.T) {
 		change func(*a2apb.AgentCard)
 		want   string
 	}{
-		"good":        {func(*a2apb.AgentCard) {}, ""},
-		"nameless":    {func(c *a2apb.AgentCard) { c.Name = " " }, "It has no name."},
-		"no modes":    {func(c *a2apb.AgentCard) { c.DefaultInputModes = nil }, "It has no defaultInputModes."},
-		"bad mode":    {func(c *a2apb.AgentCard) { c.DefaultOutputModes = []string{"text"} }, `"text" of defaultOutputModes is no media type.`},
-		"skill-less":  {func(c *a2apb.AgentCard) { c.Skills = nil }, "It offers no skill."},
+		"good":       {func(*a2apb.AgentCard) {}, ""},
+		"nameless":   {func(c *a2apb.AgentCard) { c.Name = " " }, "It has no name."},
+		"no modes":   {func(c *a2apb.AgentCard) { c.DefaultInputModes = nil }, "It has no defaultInputModes."},
+		"bad mode":   {func(c *a2apb.AgentCard) { c.DefaultOutputModes = []string{"text"} }, `"text" of defaultOutputModes is no media type.`},
+		"skill-less": {func(c *a2apb.AgentCard) { c.Skills = nil }, "It offers no skill."},
+		"told some": {func(c *a2apb.AgentCard) {
+			c.Skills, c.Capabilities = nil, &a2apb.AgentCapabilities{ExtendedAgentCard: new(true)}
+		}, ""},
 		"twice":       {func(c *a2apb.AgentCard) { c.Skills = append(c.Skills, c.Skills[0]) }, "The skill say is there twice."},
 		"no id":       {func(c *a2apb.AgentCard) { c.Skills[0].Id = "" }, "Skill 1 has no id."},
 		"no tags":     {func(c *a2apb.AgentCard) { c.Skills[0].Tags = nil }, "The skill say has no tags."},

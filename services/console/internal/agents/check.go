@@ -24,7 +24,8 @@ func Check(c *a2apb.AgentCard) []string {
 		}
 		problems = append(problems, badModes(name, modes)...)
 	}
-	if len(c.GetSkills()) == 0 {
+	// Partners tells its skills only to those who may call them.
+	if len(c.GetSkills()) == 0 && !c.GetCapabilities().GetExtendedAgentCard() {
 		say("It offers no skill.")
 	}
 	seen := map[string]bool{}
