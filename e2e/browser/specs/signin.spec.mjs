@@ -39,6 +39,31 @@ test("an open page says that its session has ended", async () => {
   await browser.close();
 });
 
+test("the page of one's own account follows sessions elsewhere, and keeps what is typed", async () => {
+  const browser = await context();
+  const page = await browser.newPage();
+  await page.goto("/account");
+  await live(page);
+  await page.getByLabel("New password", { exact: true }).fill("half of a new pass");
+  const other = await context();
+  const elsewhere = await other.newPage();
+  await elsewhere.goto("/account");
+  await live(elsewhere);
+  const session = await elsewhere.locator("tr", { hasText: "this one" }).getAttribute("id");
+  const row = page.locator(`#${session}`);
+  await row.waitFor();
+  assert.equal(await row.getByText("this one").count(), 0);
+  await elsewhere.locator(".account > summary").click();
+  await elsewhere.getByRole("button", { name: "Sign out" }).first().click();
+  await elsewhere.getByRole("heading", { name: "Sign in" }).waitFor();
+  await row.waitFor({ state: "detached" });
+  assert.equal(await page.getByLabel("New password", { exact: true }).inputValue(), "half of a new pass");
+  await accessible(page, "one's own account");
+  assert.deepEqual(browser.problems, []);
+  await other.close();
+  await browser.close();
+});
+
 test("an identity provider signs somebody in with its roles, until the account is disabled", async () => {
   const signs = async (claims) => assert.equal((await fetch(platform.people, { method: "PUT", body: JSON.stringify(claims) })).status, 200);
   await signs({ sub: "rosa", name: "Rosa <b>Ruiz</b>", roles: ["viewer", "reviewer"], groups: ["lending"] });
