@@ -183,6 +183,32 @@ func TestATaskThatWaitsForTheClientIsNeverDue(t *testing.T) {
 
 // A cancel and a completion meet, from two replicas: exactly one of them is stored,
 // published and acknowledged.
+// A run that asks the client and goes on with other things may end with its process: what
+// was left of its budget when it asked is there when another takes it up.
+func TestTheClockStandsFromTheQuestionOn(t *testing.T) {
+	for name, end := range map[string]func(*rig, *taskstore.Store){
+		"the process stops": func(r *rig, a *taskstore.Store) { r.must(a.Close(r.Context())) },
+		"the process dies":  func(r *rig, _ *taskstore.Store) { r.clock.Advance(lease + time.Nanosecond) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBothEngines(t, func(t *testing.T, r *rig) {
+				a, b := r.store("a"), r.store("b")
+				h := r.create(a, "t1") // with a minute
+				r.clock.Advance(time.Second)
+				r.must(h.Commit(t.Context(), emit(status(a2apb.TaskState_TASK_STATE_AUTH_REQUIRED, "who are you?"))))
+				end(r, a)
+				r.clock.Advance(time.Hour)
+				r.must(b.Renew(t.Context()))
+				rec, err := b.Claim(t.Context(), "t1")
+				r.must(err)
+				if left := rec.Deadline.Sub(r.clock.Now()); left != 59*time.Second {
+					t.Errorf("%s are left, want 59s", left)
+				}
+			})
+		})
+	}
+}
+
 func TestTerminalTransitionsHappenOnce(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, r *rig) {
 		a, b := r.store("a"), r.store("b")

@@ -135,6 +135,10 @@ func (r *Record) apply(ev *a2apb.StreamResponse, now time.Time) error {
 		if m := u.GetStatus().GetMessage(); m != nil {
 			m.TaskId, m.ContextId = u.GetTaskId(), u.GetContextId()
 		}
+		if interrupted(state) && !interrupted(r.Task.GetStatus().GetState()) {
+			// The clock stands from here on, also for a run that dies before it has let go.
+			r.Info.Left = max(r.Deadline.Sub(now), 0)
+		}
 		if old := r.Task.GetStatus(); old.GetMessage() != nil && interrupted(old.GetState()) {
 			r.Task.History = append(r.Task.History, old.GetMessage())
 		}
