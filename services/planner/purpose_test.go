@@ -39,5 +39,12 @@ func TestAStepStatesItsPurposeAndTheConsentToIt(t *testing.T) {
 				t.Errorf("after %q step %s states %+v, want %+v", say, step, got, of)
 			}
 		}
+		// Operators see what the playbook states.
+		shown := r.plan(task.GetId())
+		for step, want := range map[string][2]string{"grade": {"mortgage-underwriting", "agreed"}, "told": {"marketing", ""}, "plain": {}} {
+			if got := [2]string{shown[step].GetPurpose(), shown[step].GetConsent()}; got != want {
+				t.Errorf("step %s is shown with %q, want %q", step, got, want)
+			}
+		}
 	}
 }

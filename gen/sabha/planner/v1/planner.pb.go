@@ -407,9 +407,13 @@ type Step struct {
 	Optional    bool                   `protobuf:"varint,22,opt,name=optional,proto3" json:"optional,omitempty"`
 	// Labels of what it was sent, joined with those of its condition and its loop's
 	// verdict, and of what it answered.
-	Labels        *Labels    `protobuf:"bytes,23,opt,name=labels,proto3" json:"labels,omitempty"`
-	OutputLabels  *Labels    `protobuf:"bytes,24,opt,name=output_labels,json=outputLabels,proto3" json:"output_labels,omitempty"`
-	Released      []*Release `protobuf:"bytes,25,rep,name=released,proto3" json:"released,omitempty"`
+	Labels       *Labels    `protobuf:"bytes,23,opt,name=labels,proto3" json:"labels,omitempty"`
+	OutputLabels *Labels    `protobuf:"bytes,24,opt,name=output_labels,json=outputLabels,proto3" json:"output_labels,omitempty"`
+	Released     []*Release `protobuf:"bytes,25,rep,name=released,proto3" json:"released,omitempty"`
+	// What its data is used for, and the step that records the consent to that; empty
+	// where the playbook states none.
+	Purpose       string `protobuf:"bytes,26,opt,name=purpose,proto3" json:"purpose,omitempty"`
+	Consent       string `protobuf:"bytes,27,opt,name=consent,proto3" json:"consent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -617,6 +621,20 @@ func (x *Step) GetReleased() []*Release {
 		return x.Released
 	}
 	return nil
+}
+
+func (x *Step) GetPurpose() string {
+	if x != nil {
+		return x.Purpose
+	}
+	return ""
+}
+
+func (x *Step) GetConsent() string {
+	if x != nil {
+		return x.Consent
+	}
+	return ""
 }
 
 type RetryStepRequest struct {
@@ -1225,7 +1243,7 @@ const file_sabha_planner_v1_planner_proto_rawDesc = "" +
 	"\ttokenised\x18\x04 \x03(\tR\ttokenised\"/\n" +
 	"\aRelease\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x0e\n" +
-	"\x02by\x18\x02 \x01(\tR\x02by\"\x93\a\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\"\xc7\a\n" +
 	"\x04Step\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\tR\x04step\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12 \n" +
@@ -1253,7 +1271,9 @@ const file_sabha_planner_v1_planner_proto_rawDesc = "" +
 	"\boptional\x18\x16 \x01(\bR\boptional\x120\n" +
 	"\x06labels\x18\x17 \x01(\v2\x18.sabha.planner.v1.LabelsR\x06labels\x12=\n" +
 	"\routput_labels\x18\x18 \x01(\v2\x18.sabha.planner.v1.LabelsR\foutputLabels\x125\n" +
-	"\breleased\x18\x19 \x03(\v2\x19.sabha.planner.v1.ReleaseR\breleased\"?\n" +
+	"\breleased\x18\x19 \x03(\v2\x19.sabha.planner.v1.ReleaseR\breleased\x12\x18\n" +
+	"\apurpose\x18\x1a \x01(\tR\apurpose\x12\x18\n" +
+	"\aconsent\x18\x1b \x01(\tR\aconsent\"?\n" +
 	"\x10RetryStepRequest\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\tR\x04step\"\x13\n" +

@@ -64,7 +64,7 @@ func (p *planner) GetPlan(context.Context, *plannerv1.GetPlanRequest) (*plannerv
 		Playbook: "leave", Version: "2", Phase: "running", MayFork: true, Input: &structpb.Struct{Fields: map[string]*structpb.Value{"q": structpb.NewStringValue("<b>")}},
 		Steps: []*plannerv1.Step{{
 			Step: "draft", Kind: "step", Agent: "planner", Skill: "synthesise", State: "RUNNING", Needs: []string{"find"}, Attempt: 1, AttemptsAllowed: 3, Reason: "no model",
-			RetryAt: at(9), ChildTaskId: "c-1", Inputs: structpb.NewNumberValue(1), Output: structpb.NewNullValue(), SideEffects: true, Risk: "high",
+			RetryAt: at(9), ChildTaskId: "c-1", Inputs: structpb.NewNumberValue(1), Output: structpb.NewNullValue(), SideEffects: true, Risk: "high", Purpose: "marketing", Consent: "agreed",
 		}, {Step: "find", Kind: "compensation", State: "COMPLETED"}},
 	}}, nil
 }
@@ -80,7 +80,7 @@ func TestATaskComesWithItsPlan(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	s := got.Plan.Forward()[0]
-	if s.State != request.StepRunning || s.Allowed != 3 || s.Attempt != 1 || !s.Retry.Equal(at(9).AsTime()) || s.Inputs != "1" || s.Output != "" || s.Child != "c-1" || !s.SideEffects || s.Needs[0] != "find" {
+	if s.State != request.StepRunning || s.Allowed != 3 || s.Attempt != 1 || !s.Retry.Equal(at(9).AsTime()) || s.Inputs != "1" || s.Output != "" || s.Child != "c-1" || !s.SideEffects || s.Needs[0] != "find" || s.Purpose != "marketing" || s.Consent != "agreed" {
 		t.Errorf("%+v", s)
 	}
 	if _, err := src.Task(t.Context(), "t-2"); !errors.Is(err, oversight.ErrNoTask) {

@@ -50,13 +50,13 @@ func TestLabelsOfStepsAreShown(t *testing.T) {
 	with := task()
 	with.Plan.MayFork = true
 	with.Plan.Steps = []request.Step{
-		{Name: "read", Agent: "research", State: request.StepCompleted, Sent: []string{"trusted"}, Answered: []string{"untrusted", "sensitive", "iban"}, Untrusted: true, Released: []string{"verdict by its schema"}},
+		{Name: "read", Agent: "research", State: request.StepCompleted, Purpose: "mortgage-underwriting", Consent: "agreed", Sent: []string{"trusted"}, Answered: []string{"untrusted", "sensitive", "iban"}, Untrusted: true, Released: []string{"verdict by its schema"}},
 		{Name: "pay.approval", Agent: "review", State: request.StepRunning, Needs: []string{"read"}, Question: true},
 	}
 	d := page.Detail{Task: with, Now: noon}
-	wants(t, text(t, page.TaskPlan(d)), "|Inputs are|trusted|", "|Output is|untrusted|sensitive|iban|", "|Released|verdict by its schema|")
+	wants(t, text(t, page.TaskPlan(d)), "|Used for|mortgage-underwriting|by consent in|agreed|", "|Inputs are|trusted|", "|Output is|untrusted|sensitive|iban|", "|Released|verdict by its schema|")
 	got := html(t, page.TaskPlan(d))
-	wants(t, got, `<title>read, Completed, untrusted. </title>`, `id="node-pay.approval"`, `data-fill-step="read"`)
+	wants(t, got, `<title>read, Completed, untrusted. </title>`, `href="#step-agreed"`, `id="node-pay.approval"`, `data-fill-step="read"`)
 	if strings.Contains(got, `data-fill-step="pay.approval"`) || strings.Count(got, "node-untrusted") != 1 {
 		t.Error("a question is offered as a place to begin again, or a step that is not untrusted is marked")
 	}

@@ -45,6 +45,8 @@ type Step struct {
 	Inputs, Output        string
 	Risk                  string
 	SideEffects, Optional bool
+	// Purpose is what its data is used for, Consent the step that records the consent.
+	Purpose, Consent string
 	// Question says that the step is a question to people that no playbook asks.
 	Question bool
 	// Sent are the labels of what it was sent, Answered of what it answered, in words; the
@@ -146,7 +148,7 @@ func OfSteps(list []*plannerv1.Step) []Step {
 			Undo: s.GetKind() == "compensation", Needs: s.GetNeeds(), Attempt: int(s.GetAttempt()), Round: int(s.GetRound()), Allowed: int(s.GetAttemptsAllowed()),
 			Reason: s.GetReason(), WaitsFor: s.GetWaitsFor(), Child: s.GetChildTaskId(), Started: at(s.GetStartedAt()), Ended: at(s.GetEndedAt()),
 			Retry: at(s.GetRetryAt()), Due: at(s.GetDueAt()), Inputs: JSON(s.GetInputs()), Output: JSON(s.GetOutput()),
-			Risk: s.GetRisk(), SideEffects: s.GetSideEffects(), Optional: s.GetOptional(), Question: s.GetKind() == "approval",
+			Risk: s.GetRisk(), SideEffects: s.GetSideEffects(), Optional: s.GetOptional(), Purpose: s.GetPurpose(), Consent: s.GetConsent(), Question: s.GetKind() == "approval",
 			Sent: words(s.GetLabels()), Answered: words(s.GetOutputLabels()), Untrusted: untrusted(s), Released: released(s.GetReleased()),
 		})
 	}

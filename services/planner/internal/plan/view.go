@@ -85,6 +85,7 @@ func stepOf(book *playbook.Playbook, s *playbook.Step) *plannerv1.Step {
 	return &plannerv1.Step{
 		Step: s.ID, Kind: string(stepKind), Description: s.Description, Agent: s.Agent, Skill: s.Skill, State: string(playbook.Pending),
 		Needs: book.Edges(s), AttemptsAllowed: int32(s.Retries.Max + 1), Risk: string(s.Risk), SideEffects: s.SideEffects, Optional: s.Optional,
+		Purpose: s.Purpose, Consent: s.Consent,
 	}
 }
 
