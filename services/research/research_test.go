@@ -241,6 +241,7 @@ func TestAMissingFolderFailsTheStart(t *testing.T) {
 }
 
 func TestVectorsMayBeMadeByAModelElsewhere(t *testing.T) {
+	question := "Who must be present to restore an encrypted archive?"
 	var mu sync.Mutex
 	var asked []string
 	away := true
@@ -261,15 +262,17 @@ func TestVectorsMayBeMadeByAModelElsewhere(t *testing.T) {
 			Embedding []float64 `json:"embedding"`
 		}
 		data := make([]one, len(q.Input))
-		for i := range data {
-			data[i] = one{i, []float64{1, 0, 0, 0, 0, 0, 0, float64(i)}}
+		for i, text := range q.Input { // near the question is what answers it
+			data[i] = one{i, []float64{0, 0, 0, 0, 0, 0, 0, 1}}
+			if text == question || strings.Contains(text, "Encryption of copies") {
+				data[i].Embedding = []float64{1, 0, 0, 0, 0, 0, 0, 0}
+			}
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"data": data})
 	}))
 	defer model.Close()
 	c := config(t, handbook)
 	c.Embeddings = research.Embeddings{BaseURL: model.URL + "/v1", Name: "small", Dimensions: 8}
-	question := "Who must be present to restore an encrypted archive?"
 	answered := func(p *platform, id string) {
 		t.Helper()
 		res, err := p.client.SendMessage(p.as(t, ""), request(id, "search", question))
