@@ -46,13 +46,9 @@ func (e *Engine) Search(ctx context.Context, q Query) ([]Result, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	found, err := e.find(ctx, q, func(ix *index, slots []slot, vector embed.Quantised, fits []bool) []ranked {
+	judged, err := e.look(ctx, q, max(reranked, q.Limit), func(ix *index, slots []slot, vector embed.Quantised, fits []bool) []ranked {
 		return ix.fuse(ix.byMeanings(slots, fits), ix.byVectors(vector, fits))
 	})
-	if err != nil {
-		return nil, err
-	}
-	judged, err := e.judge(ctx, found, max(reranked, q.Limit))
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +76,7 @@ func (e *Engine) Rank(ctx context.Context, q Query, by Ranking) ([]Result, error
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	found, err := e.find(ctx, q, func(ix *index, slots []slot, vector embed.Quantised, fits []bool) []ranked {
+	judged, err := e.look(ctx, q, q.Limit, func(ix *index, slots []slot, vector embed.Quantised, fits []bool) []ranked {
 		switch by {
 		case ByWords:
 			return ix.byWords(slots, fits)
@@ -92,15 +88,29 @@ func (e *Engine) Rank(ctx context.Context, q Query, by Ranking) ([]Result, error
 	if err != nil {
 		return nil, err
 	}
-	judged, err := e.judge(ctx, found, q.Limit)
-	if err != nil {
-		return nil, err
-	}
 	results := make([]Result, len(judged))
 	for i, j := range judged {
 		results[i] = j.Result
 	}
 	return results, nil
+}
+
+// looks is how often a search begins again because documents changed under it.
+const looks = 3
+
+// look finds passages and reads them, at most so many. A document that changes in
+// between, or gets other vectors, has other passages: the search begins again.
+func (e *Engine) look(ctx context.Context, q Query, most int, rank func(*index, []slot, embed.Quantised, []bool) []ranked) ([]judged, error) {
+	for n := 1; ; n++ {
+		found, err := e.find(ctx, q, rank)
+		if err != nil {
+			return nil, err
+		}
+		judged, err := e.judge(ctx, found, most)
+		if err != nil || n == looks || len(judged) == min(len(found.candidates), most) {
+			return judged, err
+		}
+	}
 }
 
 // candidate is a passage that a search has found, still without its text.

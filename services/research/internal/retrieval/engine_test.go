@@ -26,6 +26,7 @@ type shelf struct {
 	loads      [][]string // names loaded with passages, load by load
 	reads      int
 	err        error
+	changes    int // documents that are stored again before as many reads
 }
 
 func newShelf() *shelf { return &shelf{documents: map[string]retrieval.Document{}} }
@@ -90,6 +91,14 @@ func (s *shelf) Passages(_ context.Context, _ string, places []retrieval.Place) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads++
+	if s.changes > 0 {
+		s.changes--
+		for name, d := range s.documents {
+			s.generation++
+			d.Version = s.generation
+			s.documents[name] = d
+		}
+	}
 	var out []retrieval.Read
 	for _, p := range places {
 		if d := s.documents[p.Document]; d.Version == p.Version {
@@ -171,6 +180,19 @@ func TestSearchRanksFiltersAndMisses(t *testing.T) {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})
+	}
+}
+
+// Documents get other vectors while they are searched, and are found all the same.
+func TestASearchBeginsAgainWhenDocumentsChangeUnderIt(t *testing.T) {
+	s := animals()
+	s.changes = 2
+	e := retrieval.New(s, embed.Builtin{}, "docs")
+	if got := search(t, e, retrieval.Query{Text: "when does a cat purr", Limit: 1}); !slices.Equal(got, []string{"cats.md/1"}) {
+		t.Errorf("found %v", got)
+	}
+	if s.changes != 0 {
+		t.Error("nothing changed under it")
 	}
 }
 
